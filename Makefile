@@ -1,0 +1,26 @@
+# make demo: see it work. make test: prove it. Both set themselves up.
+PY ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST_ARGS ?= -m "not slow"
+
+.PHONY: setup demo test lint bench clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PY) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -q -e '.[dev]'
+	touch $@
+
+test: setup
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: setup
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis

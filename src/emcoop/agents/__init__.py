@@ -1,0 +1,20 @@
+"""Who decides: four faculties, each replaceable on its own; `base` is their contract."""
+
+from emcoop.core.registry import Registry
+
+AGENTS = Registry(
+    "agent",
+    "emcoop.agents",
+    {
+        "llm": "emcoop.agents.llm:make",
+        "human": "emcoop.agents.human:make",
+        "replayed": "emcoop.agents.replayed:make",
+        "random": "emcoop.agents.reference:make_random",
+        "noop": "emcoop.agents.reference:make_noop",
+        "greedy": "emcoop.agents.reference:make_greedy",
+        "scripted": "emcoop.agents.reference:make_scripted",
+        "oracle": "emcoop.agents.reference:make_oracle",
+        "team-oracle": "emcoop.agents.reference:make_team_oracle",
+    },
+)
+"""Each entry is ``make(seat: Seat) -> Agent``."""

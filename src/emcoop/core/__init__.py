@@ -1,0 +1,1 @@
+"""Value types, errors, seeds, strict configuration and the registry. Imports nothing else of emcoop."""

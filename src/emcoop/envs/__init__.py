@@ -1,0 +1,6 @@
+"""Worlds. One folder each, all alike; `base` is their contract."""
+
+from emcoop.core.registry import Registry
+
+ENVS = Registry("environment", "emcoop.envs", {"cube": "emcoop.envs.cube.env:make"})
+"""Each entry is ``make(agents: int, level: str, **parameters) -> Environment``."""

@@ -1,0 +1,183 @@
+"""The contract of an environment: pure functions over a state that is a value (paper, section 4).
+
+Two layers. The primitive layer is a Dec-POMDP with integer actions: `reset`, `step`. The symbolic layer is what
+language agents plan in: a schema of symbolic actions, their grounding into one primitive per step (the paper's
+Gamma), observations as data and as text, tasks and their cooperation constraints.
+
+Nothing here mutates a state it is given. The random stream is part of the state, so a restored state has the
+same future.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from emcoop.core.types import (
+    ActionRecord,
+    AgentId,
+    Capabilities,
+    Failure,
+    Json,
+    Plan,
+    Score,
+    TaskConstraints,
+    TaskId,
+)
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Transition(Generic[S]):
+    """The result of one joint step.
+
+    `rewards` has every agent; `terminated` means the task is over (`score` says how), `truncated` the horizon;
+    `events` are the environment's own facts ({"kind": "delivered", ...}), in a deterministic order.
+    """
+
+    state: S
+    rewards: Mapping[AgentId, float]
+    terminated: bool
+    truncated: bool
+    events: tuple[Mapping[str, Json], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a symbolic action has come when it is grounded.
+
+    `steps` primitives of it have been executed; `memo` is what the action carries from step to step (JSON, given
+    back as the last `Primitive` returned it, None at first); `heard` are the senders of messages that reached
+    the agent since the action began.
+    """
+
+    steps: int = 0
+    memo: Json = None
+    heard: tuple[AgentId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """The action goes on: execute this primitive next, and carry `memo`."""
+
+    action: int
+    memo: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The action has ended well; the next one of the plan is grounded in the same step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The action has failed; the plan ends with it."""
+
+    failure: Failure
+
+
+Grounding = Primitive | Done | Failed
+
+
+class Environment(Protocol[S]):
+    """See the module. Indices follow `agents`; every mapping keyed by agent has each of them once."""
+
+    name: str
+    version: str
+    agents: tuple[AgentId, ...]
+    level: str
+    horizon: int
+    primitives: tuple[str, ...]
+    """Names of the primitive actions; index 0 is the noop."""
+    plan_schema: type[BaseModel]
+    """What a model answers with: task, actions, reasoning (paper, appendix E)."""
+    prompt_variants: tuple[str, ...]
+    warnings: tuple[str, ...]
+    """What the user must know before the start, e.g. a requirement above the team's size."""
+
+    def parameters(self) -> Mapping[str, Json]:
+        """Everything that, with the seed, determines the world; goes into the log's first event."""
+        ...
+
+    def reset(self, seed: int) -> S:
+        """The initial state: a function of the parameters and the seed alone, in any process."""
+        ...
+
+    def step(self, state: S, actions: Mapping[AgentId, int]) -> Transition[S]:
+        """One joint step. Every agent must act; raises ValueError for a missing agent or unknown primitive."""
+        ...
+
+    def parse_plan(self, answer: BaseModel) -> Plan:
+        """An instance of `plan_schema` as a `Plan` with the task's name."""
+        ...
+
+    def wait_plan(self, steps: int = 1) -> Plan:
+        """The null plan: do nothing for some steps."""
+        ...
+
+    def check_plan(self, state: S, agent: AgentId, plan: Plan) -> Failure | None:
+        """Why this plan cannot work from here (PRE_CHECK for names that do not exist, else PLAN_CHECK), or None."""
+        ...
+
+    def ground(self, state: S, agent: AgentId, action: BaseModel, progress: Progress) -> Grounding:
+        """Gamma (paper, equations 4 and 8): the next primitive of this symbolic action, or how it ended."""
+        ...
+
+    def observe(self, state: S, agent: AgentId, history: Sequence[ActionRecord] = ()) -> BaseModel:
+        """What the agent may know now, as data. Nothing else leaks."""
+        ...
+
+    def describe(self, observation: BaseModel) -> str:
+        """The observation as compact text for a prompt: what changes from step to step."""
+        ...
+
+    def rules(self, variant: str) -> str:
+        """The rules of the world as text for a prompt: what never changes in an episode."""
+        ...
+
+    def array(self, state: S, agent: AgentId) -> NDArray[np.float32]:
+        """The observation as an array for reinforcement learning."""
+        ...
+
+    def tasks(self, state: S) -> tuple[TaskId, ...]:
+        """Every open task."""
+        ...
+
+    def constraints(
+        self, state: S, actions: Mapping[AgentId, int], named: frozenset[TaskId] = frozenset()
+    ) -> Mapping[TaskId, TaskConstraints]:
+        """The active tasks G_t and their constraints under this joint action taken in this state.
+
+        Sparse: tasks near an agent, attempted, or in `named` (by an active plan) and open. A task that is not
+        listed has no satisfying agent.
+        """
+        ...
+
+    def score(self, state: S) -> Score:
+        """Success and progress so far."""
+        ...
+
+    def capabilities(self, state: S, agent: AgentId) -> Capabilities:
+        """z_{i,t}."""
+        ...
+
+    def snapshot(self, state: S) -> bytes:
+        """The whole state, as canonical bytes: equal states, equal bytes."""
+        ...
+
+    def restore(self, data: bytes) -> S:
+        """The inverse of `snapshot`. Raises ValueError for bytes that are no snapshot of this environment."""
+        ...
+
+    def render(self, state: S) -> str:
+        """The state as one SVG frame."""
+        ...
+
+
+AnyEnvironment = Environment[Any]
