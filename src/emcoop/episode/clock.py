@@ -1,0 +1,193 @@
+"""The deterministic event clock: simulated time, fibers, and real work that finishes in any order.
+
+A *fiber* is a coroutine that awaits only the operations of this module: `Work` (something that takes real time,
+such as a model call), `Sleep` and `Until`. The clock drives fibers itself, so nothing but its own queue decides
+who runs next. Real work runs concurrently as asyncio tasks. When it is done, its fiber continues at simulated
+*start + declared latency*, never earlier and never in the order of real completion: time jumps to the next entry
+of a heap ordered by (time, agent index, sequence) only when no work is in flight and no fiber can run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from emcoop.core.types import Micros
+
+T = TypeVar("T")
+
+
+class Operation(Generic[T]):
+    """What a fiber may await."""
+
+    def __await__(self) -> Generator[Operation[T], Any, T]:
+        result: T = yield self
+        return result
+
+
+@dataclass(slots=True, eq=False)
+class Work(Operation[T]):
+    """Run `job` in real time; the fiber continues with its result after `latency(result)` of simulated time."""
+
+    job: Callable[[], Awaitable[T]]
+    latency: Callable[[T], Micros]
+
+
+@dataclass(slots=True, eq=False)
+class Sleep(Operation[None]):
+    """Continue after `duration` of simulated time."""
+
+    duration: Micros
+
+
+@dataclass(slots=True, eq=False)
+class Until(Operation[bool]):
+    """Continue when `condition` holds (True), or at `deadline` (False), whichever comes first."""
+
+    condition: Callable[[], bool]
+    deadline: Micros
+
+
+Fiber = Coroutine[Operation[Any], Any, None]
+
+
+@dataclass(slots=True, eq=False)
+class _Entry:
+    """A fiber with its place in the order, or a plain callback (then `fiber` is None)."""
+
+    index: int
+    sequence: int
+    fiber: Fiber | None
+    callback: Callable[[], None] | None = None
+    on_end: Callable[[], None] | None = None
+    waiting: Until | None = None
+
+
+@dataclass(slots=True)
+class Clock:
+    """Simulated time and the fibers that live in it. One per episode; not thread-safe."""
+
+    now: Micros = 0
+    _sequence: int = 0
+    _ready: deque[tuple[_Entry, Any]] = field(default_factory=deque)
+    _heap: list[tuple[Micros, int, int, _Entry, Any]] = field(default_factory=list)
+    _waiting: list[_Entry] = field(default_factory=list)
+    _flying: dict[asyncio.Future[Any], tuple[_Entry, Micros, int, Work[Any]]] = field(default_factory=dict)
+
+    def _next(self) -> int:
+        self._sequence += 1
+        return self._sequence
+
+    def spawn(self, index: int, fiber: Fiber, on_end: Callable[[], None]) -> None:
+        """Start a fiber for the agent of this index now; `on_end` runs when it returns."""
+        self._ready.append((_Entry(index, self._next(), fiber, on_end=on_end), None))
+
+    def at(self, time: Micros, index: int, callback: Callable[[], None]) -> None:
+        """Call `callback` at this time (now, if it has passed), in the place of the agent of this index."""
+        entry = _Entry(index, self._next(), None, callback=callback)
+        heapq.heappush(self._heap, (max(time, self.now), index, entry.sequence, entry, None))
+
+    async def run(self, done: Callable[[], bool], *, deadline: Micros | None = None) -> bool:
+        """Let fibers run until `done()` holds while nothing can run at the present time, or until `deadline`.
+
+        Returns True when `done()` held. With a deadline, time is moved to it when nothing more happens before.
+        Returns False without a deadline only when nothing is left that could happen: the caller names the stall.
+        Exceptions of fibers and of their work pass through.
+        """
+        while True:
+            self._drain()
+            if self._flying:
+                await self._land()
+                continue
+            if self._heap and self._heap[0][0] <= self.now:
+                self._pop()
+                continue
+            if done():
+                return True
+            if self._heap and (deadline is None or self._heap[0][0] <= deadline):
+                self._pop()
+                continue
+            if deadline is not None:
+                self.now = max(self.now, deadline)
+                return False
+            return False
+
+    def _pop(self) -> None:
+        time, _, _, entry, value = heapq.heappop(self._heap)
+        if entry.waiting is not None and isinstance(value, Until):
+            if entry.waiting is not value:
+                return  # a deadline whose condition was met before
+            self._waiting.remove(entry)
+            entry.waiting = None
+            value = False
+        elif entry.waiting is None and isinstance(value, Until):
+            return
+        self.now = max(self.now, time)
+        if entry.callback is not None:
+            entry.callback()
+        else:
+            self._ready.append((entry, value))
+
+    def _drain(self) -> None:
+        """Run every fiber that can run, in order of readiness; then those whose conditions have come true."""
+        while True:
+            while self._ready:
+                self._step(*self._ready.popleft())
+            woken = [e for e in self._waiting if e.waiting is not None and e.waiting.condition()]
+            if not woken:
+                return
+            # One at a time: what the first does may undo the condition of the next.
+            entry = min(woken, key=lambda e: (e.index, e.sequence))
+            self._waiting.remove(entry)
+            entry.waiting = None
+            self._ready.append((entry, True))
+
+    def _step(self, entry: _Entry, value: Any) -> None:
+        assert entry.fiber is not None
+        try:
+            operation = entry.fiber.send(value)
+        except StopIteration:
+            if entry.on_end is not None:
+                entry.on_end()
+            return
+        if isinstance(operation, Work):
+            task = asyncio.ensure_future(operation.job())
+            self._flying[task] = (entry, self.now, self._next(), operation)
+        elif isinstance(operation, Sleep):
+            heapq.heappush(self._heap, (self.now + operation.duration, entry.index, self._next(), entry, None))
+        elif isinstance(operation, Until):
+            entry.waiting = operation
+            self._waiting.append(entry)
+            heapq.heappush(self._heap, (operation.deadline, entry.index, self._next(), entry, operation))
+        else:
+            raise TypeError(
+                f"a protocol may await only its seat's operations, not {type(operation).__name__}; "
+                "real work belongs into an agent's faculty"
+            )
+
+    async def _land(self) -> None:
+        """Wait for real work; what has finished gets its place on the heap by its declared latency."""
+        finished, _ = await asyncio.wait(self._flying, return_when=asyncio.FIRST_COMPLETED)
+        for task in finished:
+            entry, start, sequence, work = self._flying.pop(task)
+            result = task.result()
+            heapq.heappush(self._heap, (start + work.latency(result), entry.index, sequence, entry, result))
+
+    async def close(self) -> None:
+        """Cancel what is in flight and close every fiber."""
+        tasks = list(self._flying)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        self._flying.clear()
+        for entry in [e for e, _ in self._ready] + [h[3] for h in self._heap] + self._waiting:
+            if entry.fiber is not None:
+                entry.fiber.close()
+        self._ready.clear()
+        self._heap.clear()
+        self._waiting.clear()

@@ -1,0 +1,345 @@
+"""MAEIL, the multi-agent environment interaction loop (paper, algorithm 1, section 5.1 and appendix C).
+
+    start   every agent without a plan deliberates (R) under its topology's protocol, on simulated time
+    barrier when every agent has an active plan and none is deliberating, the joint step begins
+    step    each plan is grounded into one primitive (Gamma); everybody executes (X); the world moves on
+    after   plans that ended lead back to R; who goes on waits (W) while somebody is not ready
+
+A message that reaches an agent in W or X interrupts it (I): it resumes or replans, then waits again. The clock
+alignment kappa is the count of completed steps, recorded with every event.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import Field
+
+from emcoop.agents.base import Agent
+from emcoop.core.canonical import sha256_hex, to_json
+from emcoop.core.config import StrictModel
+from emcoop.core.errors import Stall
+from emcoop.core.types import (
+    SECOND,
+    ActionRecord,
+    AgentId,
+    Capabilities,
+    Constraint,
+    Json,
+    Limit,
+    Message,
+    Micros,
+    Score,
+    Stage,
+    TaskConstraints,
+    Usage,
+)
+from emcoop.envs.base import AnyEnvironment
+from emcoop.episode.clock import Clock
+from emcoop.episode.latency import Latency
+from emcoop.episode.post import Post
+from emcoop.episode.seat import ModelFailed, SeatState, label
+from emcoop.topologies.base import Topology
+
+HISTORY = 256
+"""How many entries of the symbolic action history are kept for observations."""
+
+
+class Limits(StrictModel):
+    """Budgets of one episode beside the environment's horizon; None is no limit. Checked between steps.
+
+    `wall_clock_s` is real time and therefore not repeatable: where it fires, the log says so.
+    """
+
+    max_steps: int | None = Field(default=None, ge=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_usd: float | None = Field(default=None, gt=0)
+    wall_clock_s: float | None = Field(default=None, gt=0)
+
+
+class Writer(Protocol):
+    """What the loop needs of a log."""
+
+    def append(
+        self,
+        kind: str,
+        payload: Mapping[str, Json],
+        *,
+        cog_time: Micros,
+        env_step: int,
+        agent: AgentId | None = None,
+        host: Mapping[str, Json] | None = None,
+    ) -> int: ...
+
+    def blob(self, data: bytes | str) -> str: ...
+
+    def flush(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an episode ended; `steps` is T."""
+
+    limit: Limit
+    score: Score
+    steps: int
+    usage: Usage
+    message: str | None = None
+
+
+class Table:
+    """One episode in play: the world, the seats around it, the clock and the log."""
+
+    def __init__(
+        self,
+        *,
+        env: AnyEnvironment,
+        topology: Topology,
+        team: Mapping[AgentId, Agent],
+        seed: int,
+        latency: Latency,
+        writer: Writer,
+        limits: Limits,
+        step_s: float = 0.1,
+    ) -> None:
+        self.env = env
+        self.topology = topology
+        self.seed = seed
+        self.latency = latency
+        self.limits = limits
+        self.clock = Clock()
+        self.step = 0
+        self.state: Any = env.reset(seed)
+        self.history: deque[ActionRecord] = deque(maxlen=HISTORY)
+        self.deliberating: tuple[AgentId, ...] = ()
+        self.post = Post(topology, self.clock, self.record, seed, self._deliver)
+        self.seats = {agent: SeatState(self, agent, team[agent], topology.role(agent)) for agent in env.agents}
+        self._writer = writer
+        self._step_us = round(step_s * SECOND)
+        self._plans = 0
+        self._started = time.monotonic()
+        self._capabilities = self._all_capabilities()
+
+    # -- the log -----------------------------------------------------------------------------------------------
+
+    def record(
+        self,
+        kind: str,
+        payload: dict[str, Json],
+        agent: AgentId | None = None,
+        host: Mapping[str, Json] | None = None,
+    ) -> None:
+        """Write one event at the present simulated time and kappa of it."""
+        self._writer.append(kind, payload, cog_time=self.clock.now, env_step=self.step, agent=agent, host=host)
+
+    def blob(self, data: bytes | str) -> str:
+        """Keep data by its content; returns its name."""
+        return self._writer.blob(data)
+
+    def next_plan_id(self) -> int:
+        """Plans are numbered through the episode."""
+        self._plans += 1
+        return self._plans
+
+    # -- the loop ----------------------------------------------------------------------------------------------
+
+    async def play(self, opening: dict[str, Json]) -> Outcome:
+        """Play the episode to its end; `opening` goes into the first event.
+
+        Raises Stall when the barrier can never be reached; whatever agents raise passes through.
+        """
+        snapshot = self.env.snapshot(self.state)
+        self.record("episode_start", {**opening, "state": sha256_hex(snapshot), "snapshot": self.blob(snapshot)})
+        message = None
+        try:
+            self._deliberate(list(self.seats.values()))
+            limit = self._limit()
+            while limit is None:
+                await self._reach_barrier()
+                limit = self._spent() or await self._step()
+                self._writer.flush()
+        except ModelFailed as error:
+            limit, message = Limit.MODEL, str(error)
+        finally:
+            await self.clock.close()
+        return self._finish(limit, message)
+
+    def _deliberate(self, seats: list[SeatState]) -> None:
+        """Everybody without a plan starts its turn; who else is not ready keeps the rest waiting."""
+        self.deliberating = tuple(seat.agent for seat in seats)
+        for seat in seats:
+            seat.begin(Stage.REASON)
+        if any(not seat.ready for seat in self.seats.values()):
+            for seat in self.seats.values():
+                if seat.ready:
+                    seat.enter(Stage.WAIT)
+        for seat in seats:
+            self._start(seat, self.topology.deliberate(seat))
+
+    def _start(self, seat: SeatState, turn: Any) -> None:
+        self.clock.spawn(seat.index, turn, lambda: self._turn_over(seat))
+
+    def _turn_over(self, seat: SeatState) -> None:
+        seat.busy = False
+        if seat.active is None:
+            raise Stall(
+                f"{seat.agent} is not ready at step {self.step}: its turn in the {self.topology.name} protocol "
+                "ended without a plan; the protocol must await plan()"
+            )
+        late = seat.unread_from(lambda sender: self.topology.interrupts(sender, seat.agent))
+        if seat.stage is Stage.INTERRUPT and late:
+            self._interrupt(seat, late)
+        elif not all(other.ready for other in self.seats.values()):
+            seat.enter(Stage.WAIT)
+
+    def _deliver(self, message: Message, recipient: AgentId) -> None:
+        seat = self.seats[recipient]
+        seat.receive(message)
+        if seat.ready and self.topology.interrupts(message.sender, recipient):
+            self._interrupt(seat, [message.id])
+
+    def _interrupt(self, seat: SeatState, messages: list[int]) -> None:
+        assert seat.active is not None
+        self.record("plan_interrupted", {"plan_id": seat.active.id, "messages": messages}, seat.agent)
+        seat.begin(Stage.INTERRUPT)
+        self._start(seat, self._respond(seat))
+
+    async def _respond(self, seat: SeatState) -> None:
+        await self.topology.respond(seat)
+        if seat.active is None:  # the plan ended in the world while the agent decided to go on with it
+            await seat.plan()
+
+    async def _reach_barrier(self) -> None:
+        while True:
+            reached = await self.clock.run(lambda: all(seat.ready for seat in self.seats.values()))
+            if not reached:
+                waiting = [seat.agent for seat in self.seats.values() if not seat.ready]
+                raise Stall(f"nothing can happen any more at step {self.step}; not ready: {', '.join(waiting)}")
+            ended = [seat for seat in self.seats.values() if seat.next_primitive() is None]
+            if not ended:
+                return
+            self._deliberate(ended)  # a message made a waiting action end between two steps
+
+    async def _step(self) -> Limit | None:
+        """One joint step; returns what ends the episode, if anything does."""
+        actions: dict[AgentId, int] = {}
+        for agent, seat in self.seats.items():
+            primitive = seat.next_primitive()
+            assert primitive is not None
+            actions[agent] = primitive
+            seat.enter(Stage.EXECUTE)
+        labels = {agent: label(seat.active.action) for agent, seat in self.seats.items() if seat.active}
+        named = {agent: seat.task for agent, seat in self.seats.items()}
+        begun = {agent: seat.active.progress.steps == 0 for agent, seat in self.seats.items() if seat.active}
+        tasks = self.env.constraints(self.state, actions, frozenset(named.values()))
+        await self.clock.run(lambda: False, deadline=self.clock.now + self._step_us)
+        transition = self.env.step(self.state, actions)
+        self.state = transition.state
+        self.step += 1
+        self._remember(actions, labels, begun)
+        snapshot = self.env.snapshot(self.state)
+        self.record(
+            "step",
+            {
+                "actions": actions,
+                "labels": labels,
+                "rewards": dict(transition.rewards),
+                "state": sha256_hex(snapshot),
+                "snapshot": self.blob(snapshot),
+                "events": [dict(event) for event in transition.events],
+                "tasks": {task: _constraints(value) for task, value in tasks.items()},
+                "named": named,
+                "gains": self._gains(),
+            },
+        )
+        self.post.new_step()
+        for seat in self.seats.values():
+            seat.new_step()
+            seat.executed()
+        if transition.terminated:
+            return Limit.SUCCESS if self.env.score(self.state).success else Limit.FAILURE
+        if transition.truncated:
+            return Limit.HORIZON
+        limit = self._limit()
+        if limit is None:
+            self._settle()
+        return limit
+
+    def _settle(self) -> None:
+        """After a step: plans that ended lead to deliberation; the rest wait if they must."""
+        for seat in self.seats.values():
+            seat.next_primitive()
+        self._deliberate([s for s in self.seats.values() if s.active is None and not s.busy])
+
+    # -- limits and the end ------------------------------------------------------------------------------------
+
+    def usage(self) -> Usage:
+        """What the team has used so far, messages included."""
+        total = sum((seat.usage for seat in self.seats.values()), Usage())
+        return total + Usage(cost_usd=self.post.spent_usd)
+
+    def _limit(self) -> Limit | None:
+        if self.limits.max_steps is not None and self.step >= self.limits.max_steps:
+            return Limit.HORIZON
+        return None
+
+    def _spent(self) -> Limit | None:
+        usage, limits = self.usage(), self.limits
+        if limits.max_tokens is not None and usage.input_tokens + usage.output_tokens >= limits.max_tokens:
+            return Limit.TOKENS
+        if limits.max_usd is not None and (usage.cost_usd or 0.0) >= limits.max_usd:
+            return Limit.MONEY
+        if limits.wall_clock_s is not None and time.monotonic() - self._started >= limits.wall_clock_s:
+            return Limit.WALL_CLOCK
+        return None
+
+    def _finish(self, limit: Limit, message: str | None) -> Outcome:
+        for seat in self.seats.values():
+            seat.end_plan("truncated")
+        score = self.env.score(self.state)
+        outcome = Outcome(limit, score, self.step, self.usage(), message)
+        self.record(
+            "episode_end",
+            {
+                "limit": limit,
+                "score": to_json(score),
+                "steps": self.step,
+                "usage": to_json(outcome.usage),
+                "message": message,
+            },
+        )
+        self._writer.flush()
+        return outcome
+
+    # -- what steps leave behind -------------------------------------------------------------------------------
+
+    def _remember(self, actions: dict[AgentId, int], labels: dict[AgentId, str], begun: dict[AgentId, bool]) -> None:
+        for agent, action in labels.items():
+            status = "start" if begun[agent] else "in_progress"
+            name = self.env.primitives[actions[agent]]
+            self.history.append(ActionRecord(agent, self.step - 1, action, name, status))
+
+    def _all_capabilities(self) -> dict[AgentId, Capabilities]:
+        return {agent: self.env.capabilities(self.state, agent) for agent in self.env.agents}
+
+    def _gains(self) -> dict[AgentId, Json]:
+        """What each agent has gained in this step: tools it has more of, skills it has newly (Delta Z)."""
+        after = self._all_capabilities()
+        gains: dict[AgentId, Json] = {}
+        for agent, now in after.items():
+            before = self._capabilities[agent]
+            more = [name for name, count in now.tools.items() if count > before.tools.get(name, 0)]
+            gained = sorted(more) + sorted(now.skills - before.skills)
+            if gained:
+                gains[agent] = gained
+        self._capabilities = after
+        return gains
+
+
+def _constraints(value: TaskConstraints) -> dict[str, Json]:
+    kinds = {kind.value: sorted(value.satisfied.get(kind, ())) for kind in Constraint}
+    return {"required": value.required, **kinds, "attempting": sorted(value.attempting)}
