@@ -18,8 +18,8 @@ test: setup
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 lint: setup
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 clean:

@@ -100,6 +100,8 @@ class Environment(Protocol[S]):
     prompt_variants: tuple[str, ...]
     warnings: tuple[str, ...]
     """What the user must know before the start, e.g. a requirement above the team's size."""
+    impossible: str | None
+    """Why no team of this size could ever succeed here, or None; such episodes are counted apart."""
 
     def parameters(self) -> Mapping[str, Json]:
         """Everything that, with the seed, determines the world; goes into the log's first event."""

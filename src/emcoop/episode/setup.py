@@ -1,0 +1,123 @@
+"""A set-up: everything that determines an episode, as one strict value with a name made of its content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from pydantic import Field
+
+from emcoop import __version__
+from emcoop.agents import AGENTS
+from emcoop.agents.base import Agent, Seat
+from emcoop.core.canonical import content_hash
+from emcoop.core.config import StrictModel
+from emcoop.core.errors import ConfigError
+from emcoop.core.seeds import derive
+from emcoop.core.types import AgentId, Json
+from emcoop.envs import ENVS
+from emcoop.envs.base import AnyEnvironment
+from emcoop.episode.latency import LatencyConfig
+from emcoop.episode.loop import Limits
+from emcoop.models.base import Model
+from emcoop.topologies import TOPOLOGIES
+from emcoop.topologies.base import Topology
+
+
+class SeatConfig(StrictModel):
+    """Who sits in a seat. `model` is ``adapter:name`` for agents that need one."""
+
+    agent: str = "scripted"
+    model: str | None = None
+    options: dict[str, Any] = {}
+
+
+class Setup(StrictModel):
+    """One cell of an experiment without its seed, or, with it, one episode.
+
+    `team` has one entry for everybody, or one per seat. `env_options` and `topology_options` go to the factories.
+    `step_s` is the simulated duration of one joint step.
+    """
+
+    env: str = "cube"
+    level: str = "easy"
+    agents: int = Field(default=3, ge=1)
+    env_options: dict[str, Any] = {}
+    topology: str = "individual"
+    topology_options: dict[str, Any] = {}
+    team: tuple[SeatConfig, ...] = (SeatConfig(),)
+    latency: LatencyConfig = LatencyConfig()
+    limits: Limits = Limits()
+    step_s: float = Field(default=0.1, gt=0)
+
+    @cached_property
+    def cell(self) -> str:
+        """The name of this cell: a hash of its content and of emcoop's version."""
+        return content_hash({"emcoop": __version__, **self.model_dump(mode="json")})[:16]
+
+    @property
+    def agent_label(self) -> str:
+        """Who plays, for tables: ``scripted``, or ``llm+scripted`` for a mixed team."""
+        return "+".join(dict.fromkeys(seat.agent for seat in self.team))
+
+    @property
+    def model_label(self) -> str | None:
+        """Which models play, or None."""
+        names = dict.fromkeys(seat.model for seat in self.team if seat.model)
+        return "+".join(names) or None
+
+    def seats(self) -> tuple[SeatConfig, ...]:
+        """One entry per seat. Raises ConfigError when their number fits neither one nor the team."""
+        if len(self.team) == 1:
+            return self.team * self.agents
+        if len(self.team) != self.agents:
+            raise ConfigError(f"team names {len(self.team)} seats for {self.agents} agents; give one entry or one each")
+        return self.team
+
+    def make_env(self) -> AnyEnvironment:
+        """The environment. Raises UnknownName and ConfigError."""
+        env: AnyEnvironment = ENVS.get(self.env)(agents=self.agents, level=self.level, **self.env_options)
+        return env
+
+    def make_topology(self, team: tuple[AgentId, ...]) -> Topology:
+        """The topology. Raises UnknownName and ConfigError."""
+        factory = TOPOLOGIES.get(self.topology)
+        try:
+            topology: Topology = factory(team, **self.topology_options)
+        except TypeError as error:
+            raise ConfigError(f"topology {self.topology}: {error}") from error
+        return topology
+
+    def make_team(self, env: AnyEnvironment, seed: int, models: Mapping[str, Model]) -> dict[AgentId, Agent]:
+        """One agent per seat; `models` has every model that the seats name."""
+        team: dict[AgentId, Agent] = {}
+        for agent, config in zip(env.agents, self.seats(), strict=True):
+            model = models[config.model] if config.model else None
+            seat = Seat(agent, env, derive(seed, "seat", agent), model, config.options)
+            team[agent] = AGENTS.get(config.agent)(seat)
+        return team
+
+    def opening(
+        self, env: AnyEnvironment, topology: Topology, team: Mapping[AgentId, Agent], seed: int
+    ) -> dict[str, Json]:
+        """What the log's first event says of the set-up."""
+        return {
+            "emcoop": __version__,
+            "setup": self.model_dump(mode="json"),
+            "env": {
+                "name": env.name,
+                "version": env.version,
+                "level": env.level,
+                "horizon": env.horizon,
+                "parameters": dict(env.parameters()),
+                "primitives": list(env.primitives),
+            },
+            "topology": dict(topology.describe()),
+            "team": [{"agent": agent, **mind.describe()} for agent, mind in team.items()],
+            "seed": seed,
+            "latency": self.latency.model_dump(mode="json"),
+            "limits": self.limits.model_dump(mode="json"),
+            "warnings": list(env.warnings),
+            "impossible": env.impossible,
+        }
