@@ -13,14 +13,24 @@ from pydantic import BaseModel
 
 from emcoop.core.types import Json
 
+_PLAIN = frozenset({type(None), str, bool, int, float})
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 def to_json(value: Any) -> Json:
     """The value as plain JSON types: dataclasses and models become mappings, sets become sorted lists.
 
     Raises TypeError for what has no canonical form (the type is named).
     """
-    if value is None or type(value) in (str, bool, int):
+    kind = type(value)
+    if kind in _PLAIN:
         return value
+    if kind is dict:  # nearly everything that is logged: worth a way without calls for keys and leaves
+        return {
+            k if type(k) is str else str(to_json(k)): v if type(v) in _PLAIN else to_json(v) for k, v in value.items()
+        }
+    if kind is list or kind is tuple:
+        return [v if type(v) in _PLAIN else to_json(v) for v in value]
     if isinstance(value, float):
         return float(value)
     if isinstance(value, Enum):
@@ -44,7 +54,7 @@ def to_json(value: Any) -> Json:
 
 def canonical_json(value: Any) -> bytes:
     """UTF-8 JSON with sorted keys and no spaces. Raises ValueError for NaN and infinities."""
-    text = json.dumps(to_json(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = _ENCODER.encode(to_json(value))
     # A lone surrogate in model output has no UTF-8 form; it is kept visible instead of losing the event.
     return text.encode("utf-8", errors="backslashreplace")
 

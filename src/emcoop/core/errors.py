@@ -20,6 +20,8 @@
 A plan or action that fails inside an episode is no exception: it is a `Failure` value (see `types`).
 """
 
+from typing import Any
+
 
 class EmcoopError(Exception):
     """Base of all errors that emcoop raises on purpose."""
@@ -66,7 +68,11 @@ class ReplayMismatch(LogError):
 
 
 class ModelError(EmcoopError):
-    """A language model gave no usable answer."""
+    """A language model gave no usable answer; `faults` are the attempts that failed (`models.base.Fault`)."""
+
+    def __init__(self, message: str, faults: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.faults = faults
 
 
 class ModelUnavailable(ModelError):

@@ -1,0 +1,324 @@
+"""Writing a log: episodes side by side in one file, events appended as they happen.
+
+What `flush` has returned from survives the death of the process. Events are buffered for the whole store and
+committed together, in the order they were appended; the order of events *within* an episode is `seq`, and its
+digest depends on nothing else. One thread writes; any number of processes may read meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from emcoop.core.canonical import canonical_json
+from emcoop.core.errors import LogError
+from emcoop.core.types import AgentId, Json, Micros
+from emcoop.log.database import open_for_writing, transaction, translated
+from emcoop.log.events import EpisodeRow, Status, event_head
+from emcoop.log.lock import WriterLock, cannot_write
+from emcoop.log.packing import ZSTD, Packer
+from emcoop.log.reader import read_episodes
+
+FLUSH_EVENTS = 5_000
+"""So many events are buffered at most; the store then flushes by itself."""
+
+FLUSH_BYTES = 8 << 20
+"""So many bytes of blobs are buffered at most."""
+
+BLOB_LEAST = 32
+EVENT_LEAST = 128
+"""Contents of fewer bytes are stored as they are; short payloads stay legible in any SQLite tool."""
+
+PACK_BYTES = 128 << 10
+"""Blobs of one commit are joined until they have so many bytes; a reader decompresses that much for one of them."""
+
+REMEMBERED_BLOBS = 200_000
+"""Of so many blobs the store knows that it has kept them already; a forgotten one is only compressed again."""
+
+
+class LogStore:
+    """The one writer of a log file; a context manager. Use `open`."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection, lock: WriterLock) -> None:
+        self.path = path
+        self._db = db
+        self._lock = lock
+        self._events: list[tuple[int, int, Micros, int, AgentId | None, str, bytes]] = []
+        self._packed: list[tuple[Any, ...]] = []
+        self._host: list[tuple[int, int, str]] = []
+        self._contents: list[tuple[bytes, bytes]] = []
+        self._content_bytes = 0
+        self._blobs: list[tuple[bytes, int, int, int]] = []
+        self._packs: list[tuple[int, int, bytes]] = []
+        self._last_pack = db.execute("SELECT max(id) FROM packs").fetchone()[0] or 0
+        self._dictionaries: list[tuple[int, str, bytes]] = []
+        self._last_dictionary = db.execute("SELECT max(id) FROM dictionaries").fetchone()[0] or ZSTD
+        self._blob_packer = self._packer("blob", BLOB_LEAST)
+        self._event_packer = self._packer("event", EVENT_LEAST)
+        self._known: dict[bytes, None] = {}
+        self._writers: dict[tuple[str, int], EpisodeWriter] = {}
+        self._closed = False
+
+    @classmethod
+    def open(cls, path: Path) -> LogStore:
+        """Open or make the log for writing; its folder is made if need be. An older schema is migrated.
+
+        Episodes that a dead process left ``running`` become ``interrupted``. Raises LogLocked while another
+        process writes, NewerSchema, CorruptLog, LogFull, or LogError where nothing can be written.
+        """
+        path = Path(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        lock = WriterLock.acquire(path)
+        try:
+            db = open_for_writing(path)
+            try:
+                with translated(path):
+                    with transaction(db):
+                        values = (Status.INTERRUPTED, Status.RUNNING)
+                        db.execute("UPDATE episodes SET status = ? WHERE status = ?", values)
+                    return cls(path, db, lock)
+            except BaseException:
+                db.close()
+                raise
+        except BaseException:
+            lock.release()
+            raise
+
+    def _packer(self, purpose: str, least: int) -> Packer:
+        """A packer that goes on with the log's latest dictionary for this purpose."""
+        query = "SELECT id, data FROM dictionaries WHERE purpose = ? ORDER BY id DESC LIMIT 1"
+        latest = self._db.execute(query, (purpose,)).fetchone()
+
+        def keep(data: bytes) -> int:
+            self._last_dictionary += 1
+            self._dictionaries.append((self._last_dictionary, purpose, data))
+            return self._last_dictionary
+
+        return Packer(keep, latest, least=least)
+
+    def __enter__(self) -> LogStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Commit what is buffered, mark episodes without an end ``interrupted``, and let the next writer in.
+
+        Raises LogFull when the last commit finds no space; the log is closed all the same.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        for writer in self._writers.values():
+            writer._ended = True
+        try:
+            self.flush()
+            with translated(self.path):
+                with transaction(self._db):
+                    for writer in self._writers.values():
+                        self._end(writer.id, Status.INTERRUPTED, None, None)
+                self._leave_one_file()
+        finally:
+            self._db.close()
+            self._lock.release()
+
+    def _leave_one_file(self) -> None:
+        """A closed log is one plain file that also reads from a read-only medium, unless a reader is at it."""
+        self._db.execute("PRAGMA busy_timeout=0")
+        try:
+            self._db.execute("PRAGMA journal_mode=DELETE").fetchone()
+        except sqlite3.OperationalError as error:
+            if not str(error.sqlite_errorname).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise
+
+    def episodes(self) -> list[EpisodeRow]:
+        """All episodes of the log, in the order they were begun."""
+        with translated(self.path):
+            return read_episodes(self._db, self.path)
+
+    def start(self, *, cell: str, seed: int, setup: Mapping[str, Json]) -> EpisodeWriter:
+        """Begin the episode of this cell and seed.
+
+        An earlier attempt that did not finish is replaced: its events are deleted in the same commit. Raises
+        LogError when the episode is being written or is finished.
+        """
+        if (cell, seed) in self._writers:
+            raise LogError(f"{self.path}: the episode of cell {cell} with seed {seed} is being written already")
+        with translated(self.path):
+            row = self._db.execute(
+                "SELECT id, status FROM episodes WHERE cell = ? AND seed = ?", (cell, seed)
+            ).fetchone()
+            if row is not None and row[1] == Status.FINISHED:
+                raise LogError(f"{self.path}: the episode of cell {cell} with seed {seed} is finished already")
+            with transaction(self._db):
+                if row is not None:
+                    self._delete(row[0])
+                values = (cell, seed, Status.RUNNING, canonical_json(setup).decode())
+                cursor = self._db.execute("INSERT INTO episodes(cell, seed, status, setup) VALUES (?, ?, ?, ?)", values)
+        assert cursor.lastrowid is not None
+        writer = EpisodeWriter(self, cursor.lastrowid, cell, seed)
+        self._writers[cell, seed] = writer
+        return writer
+
+    def _delete(self, episode: int) -> None:
+        for table in ("events", "host"):
+            self._db.execute(f"DELETE FROM {table} WHERE episode = ?", (episode,))
+        self._db.execute("DELETE FROM episodes WHERE id = ?", (episode,))
+
+    def flush(self) -> None:
+        """Commit everything that was appended. Raises LogFull; the buffer is kept then, for another try."""
+        if not (self._events or self._packed or self._contents or self._packs):
+            return
+        with translated(self.path):
+            self._pack_blobs()
+        self._pack_events()
+        with translated(self.path), transaction(self._db):
+            # A flush that an interrupt cut off after its commit is repeated by the next one: it then changes nothing.
+            self._db.executemany("INSERT OR IGNORE INTO dictionaries VALUES (?, ?, ?)", self._dictionaries)
+            self._db.executemany("INSERT OR IGNORE INTO packs VALUES (?, ?, ?)", self._packs)
+            self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?)", self._blobs)
+            self._db.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._packed)
+            self._db.executemany("INSERT OR IGNORE INTO host VALUES (?, ?, ?)", self._host)
+        self._packed.clear()
+        self._host.clear()
+        self._blobs.clear()
+        self._packs.clear()
+        self._dictionaries.clear()
+
+    def _pack_blobs(self) -> None:
+        """Contents that the log does not have yet, joined into packs of about PACK_BYTES."""
+        pack: list[tuple[bytes, bytes]] = []
+        size = 0
+        for key, content in self._contents:
+            if self._db.execute("SELECT 1 FROM blobs WHERE hash = ?", (key,)).fetchone() is None:
+                pack.append((key, content))
+                size += len(content)
+            if size >= PACK_BYTES:
+                self._add_pack(pack)
+                pack, size = [], 0
+        if pack:
+            self._add_pack(pack)
+        self._contents.clear()
+        self._content_bytes = 0
+
+    def _add_pack(self, contents: list[tuple[bytes, bytes]]) -> None:
+        self._last_pack += 1
+        start = 0
+        for key, content in contents:
+            self._blobs.append((key, self._last_pack, start, len(content)))
+            start += len(content)
+        codec, data = self._blob_packer.pack(b"".join(content for _, content in contents))
+        self._packs.append((self._last_pack, codec, data))
+        for _, content in contents:
+            self._blob_packer.learn(content)
+
+    def _pack_events(self) -> None:
+        for *head, body in self._events:
+            codec, data = self._event_packer.pack(body)
+            if codec:
+                self._event_packer.learn(body)
+            self._packed.append((*head, codec, data if codec else body.decode()))
+        self._events.clear()
+
+    # -- for EpisodeWriter ---------------------------------------------------------------------------------------
+
+    def _append(
+        self, row: tuple[int, int, Micros, int, AgentId | None, str, bytes], host: Mapping[str, Json] | None
+    ) -> None:
+        self._events.append(row)
+        if host is not None:
+            self._host.append((row[0], row[1], canonical_json(host).decode()))
+        if len(self._events) >= FLUSH_EVENTS:
+            self.flush()
+
+    def _keep(self, content: bytes) -> str:
+        digest = hashlib.sha256(content)
+        key = digest.digest()
+        if key not in self._known:
+            self._contents.append((key, content))
+            self._content_bytes += len(content)
+            if len(self._known) >= REMEMBERED_BLOBS:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = None
+            if self._content_bytes >= FLUSH_BYTES:
+                self.flush()
+        return digest.hexdigest()
+
+    def _finish(self, writer: EpisodeWriter, status: Status, digest: str, outcome: Mapping[str, Json]) -> None:
+        self.flush()
+        with translated(self.path), transaction(self._db):
+            self._end(writer.id, status, digest, canonical_json(outcome).decode())
+        del self._writers[writer.cell, writer.seed]
+
+    def _end(self, episode: int, status: Status, digest: str | None, outcome: str | None) -> None:
+        values = (status, digest, outcome, episode)
+        self._db.execute("UPDATE episodes SET status = ?, digest = ?, outcome = ? WHERE id = ?", values)
+
+
+class EpisodeWriter:
+    """Writes one episode; made by `LogStore.start`."""
+
+    def __init__(self, store: LogStore, episode: int, cell: str, seed: int) -> None:
+        self.id = episode
+        self.cell = cell
+        self.seed = seed
+        self._store = store
+        self._seq = 0
+        self._hash = hashlib.sha256()
+        self._ended = False
+
+    def append(
+        self,
+        kind: str,
+        payload: Mapping[str, Json],
+        *,
+        cog_time: Micros,
+        env_step: int,
+        agent: AgentId | None = None,
+        host: Mapping[str, Json] | None = None,
+    ) -> int:
+        """Append one event and return its number in the episode, from 0.
+
+        `cog_time` is microseconds of simulated time, `env_step` the number of steps completed by then. `host`
+        holds facts of this machine and this run (real time); they are kept outside the digest. The payload is
+        copied now. Raises TypeError or ValueError for what has no canonical JSON, LogError after `finish` or
+        `LogStore.close`.
+        """
+        if self._ended:
+            raise LogError(f"{self._store.path}: episode {self.id} has ended; nothing can be appended to it")
+        body = canonical_json(payload)
+        seq = self._seq
+        self._hash.update(event_head(seq, cog_time, env_step, agent, kind) + body + b"]\n")
+        self._seq = seq + 1
+        self._store._append((self.id, seq, cog_time, env_step, agent, kind, body), host)
+        return seq
+
+    def blob(self, data: bytes | str) -> str:
+        """Keep data by its content; returns its SHA-256 in hexadecimal. Text is kept as UTF-8."""
+        return self._store._keep(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
+
+    def flush(self) -> None:
+        """Commit what was appended, by this episode and the others of the store. Raises LogFull."""
+        self._store.flush()
+
+    @property
+    def digest(self) -> str:
+        """The digest of what was appended so far (see docs/log.md)."""
+        return self._hash.hexdigest()
+
+    def finish(self, status: str, outcome: Mapping[str, Json]) -> None:
+        """End the episode: ``finished`` or ``failed``. Commits. Raises LogFull, and LogError the second time."""
+        if self._ended:
+            raise LogError(f"{self._store.path}: episode {self.id} has ended already")
+        self._store._finish(self, Status(status), self.digest, outcome)
+        self._ended = True
