@@ -38,7 +38,8 @@ class Transition(Generic[S]):
     """The result of one joint step.
 
     `rewards` has every agent; `terminated` means the task is over (`score` says how), `truncated` the horizon;
-    `events` are the environment's own facts ({"kind": "delivered", ...}), in a deterministic order.
+    `events` are the environment's own facts ({"kind": "delivered", ...}), in a deterministic order; a primitive that
+    had no effect is one of kind ``blocked``, with its ``agent`` and a ``code``.
     """
 
     state: S

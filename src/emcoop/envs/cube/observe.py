@@ -1,0 +1,156 @@
+"""What an agent sees of CUBE: the symbolic dictionary and the five-channel array (paper, H.2.1).
+
+The world is fully observed: everybody sees all agents, all blocks and the recent symbolic actions of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from emcoop.core.types import ActionRecord, AgentId, agent_index
+from emcoop.envs.cube.actions import at_face
+from emcoop.envs.cube.state import RESULTS, SIDES, CubeState
+
+HISTORY_STEPS = 5
+"""How many past steps of the action history an observation shows."""
+
+CHANNELS = ("agents", "weights", "goal", "agent_ids", "block_ids")
+
+
+class _Seen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SeenAgent(_Seen):
+    """An agent and its cell."""
+
+    id: str
+    row: int
+    col: int
+
+
+class SeenBlock(_Seen):
+    """A block: its top-left cell, its columns to the goal, and who stands at (or in line behind) which face."""
+
+    id: int
+    weight: int
+    row: int
+    col: int
+    distance: int
+    faces: dict[str, tuple[str, ...]]
+
+
+class SeenAction(_Seen):
+    """What a teammate did at a past step."""
+
+    agent: str
+    step: int
+    action: str
+    primitive: str
+    status: str
+
+
+class CubeObservation(_Seen):
+    """The symbolic observation of one agent. `last_result` is what became of its last primitive."""
+
+    agent: str
+    step: int
+    horizon: int
+    side: int
+    goal_column: int
+    agents: tuple[SeenAgent, ...]
+    blocks: tuple[SeenBlock, ...]
+    delivered: tuple[int, ...]
+    last_result: str
+    history: tuple[SeenAction, ...] = ()
+
+    def me(self) -> SeenAgent:
+        """The observing agent."""
+        return self.agents[agent_index(self.agent)]
+
+    def block(self, number: int) -> SeenBlock | None:
+        """The block of this id, if it has not been delivered."""
+        return next((block for block in self.blocks if block.id == number), None)
+
+
+def observe(state: CubeState, agent: AgentId, horizon: int, history: Sequence[ActionRecord]) -> CubeObservation:
+    """The symbolic observation."""
+    side = state.side
+    agents = tuple(SeenAgent(id=f"agent_{i}", row=r, col=c) for i, (r, c) in enumerate(state.agents.tolist()))
+    blocks = []
+    for b, (row, col, weight) in enumerate(state.blocks.tolist()):
+        if state.alive[b]:
+            faces = {s: tuple(f"agent_{i}" for i in at_face(state, b, s)) for s in SIDES}
+            blocks.append(
+                SeenBlock(
+                    id=b,
+                    weight=weight,
+                    row=row,
+                    col=col,
+                    distance=side - col - weight,
+                    faces={s: there for s, there in faces.items() if there},
+                )
+            )
+    past = tuple(
+        SeenAction(agent=h.agent, step=h.step, action=h.action, primitive=h.primitive, status=h.status)
+        for h in history
+        if h.step >= state.step - HISTORY_STEPS
+    )
+    return CubeObservation(
+        agent=agent,
+        step=state.step,
+        horizon=horizon,
+        side=side,
+        goal_column=side - 1,
+        agents=agents,
+        blocks=tuple(blocks),
+        delivered=tuple(int(b) for b in np.flatnonzero(state.alive == 0)),
+        last_result=RESULTS[int(state.last[agent_index(agent), 0])],
+        history=past,
+    )
+
+
+def describe(seen: CubeObservation) -> str:
+    """The observation as compact text."""
+    me = seen.me()
+    lines = [
+        f"Step {seen.step} of {seen.horizon}. You are {seen.agent} at (row {me.row}, col {me.col}). "
+        f"Last primitive: {seen.last_result}.",
+        "Agents: " + ", ".join(f"{a.id} ({a.row}, {a.col})" for a in seen.agents),
+        "Blocks:" if seen.blocks else "Blocks: none left.",
+    ]
+    for block in seen.blocks:
+        there = "; ".join(f"{', '.join(agents)} at its {side} face" for side, agents in block.faces.items())
+        lines.append(
+            f"- block {block.id}: weight {block.weight}, top-left ({block.row}, {block.col}), "
+            f"{block.distance} pushes to the goal column" + (f"; {there}" if there else "")
+        )
+    if seen.delivered:
+        lines.append("Delivered: " + ", ".join(f"block {b}" for b in seen.delivered))
+    recent = _recent(seen)
+    if recent:
+        lines.append("Latest actions: " + "; ".join(recent))
+    return "\n".join(lines)
+
+
+def _recent(seen: CubeObservation) -> list[str]:
+    """The last known action of each teammate."""
+    latest = {h.agent: h for h in seen.history if h.agent != seen.agent}
+    return [f"{h.agent} {h.action} ({h.primitive})" for h in (latest[a] for a in sorted(latest, key=agent_index))]
+
+
+def array(state: CubeState) -> NDArray[np.float32]:
+    """[K, K, 5]: agents, block weights, goal column, agent index + 1, block index + 1."""
+    grid = state.grid
+    seen = np.zeros((*grid.shape, len(CHANNELS)), np.float32)
+    agents, blocks = grid < 0, grid > 0
+    seen[..., 0] = agents
+    seen[..., 1][blocks] = state.blocks[grid[blocks] - 1, 2]
+    seen[:, -1, 2] = 1.0
+    seen[..., 3][agents] = -grid[agents]
+    seen[..., 4][blocks] = grid[blocks]
+    return seen
