@@ -30,8 +30,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One attempt that failed: `kind` is ``rate_limit``, ``server``, ``timeout``, ``connection``, ``truncated``
-    or ``refused``; `status` the HTTP status if there was one; `waited_s` what was waited before the next."""
+    """One attempt that failed, or one thing that had to be given up to get an answer.
+
+    `kind` is ``rate_limit``, ``server``, ``timeout``, ``connection``, ``truncated`` (the reply broke off),
+    ``malformed`` (the reply is no completion), ``refused``, ``unsupported`` (a request field was dropped) or
+    ``oversized`` (the answer was cut); `status` the HTTP status if there was one; `waited_s` what was waited
+    before the next attempt.
+    """
 
     kind: str
     attempt: int

@@ -1,0 +1,168 @@
+"""Anthropic's models through the `anthropic` package."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from emcoop.core.errors import MissingDependency
+from emcoop.core.types import Json, Usage
+from emcoop.models.attempt import AttemptFailed, public
+from emcoop.models.base import Completion, Fault, Settings, Turn
+from emcoop.models.money import cost_usd
+from emcoop.models.parsing import encodable, parsed_or_none
+from emcoop.models.remote import count, error_text, failed_attempt, json_body, public_url, with_schema_in_words
+from emcoop.models.schemas import BOUNDS, strict_form
+
+KEY = "ANTHROPIC_API_KEY"
+TOOL = "answer"
+FORMATS = ("native", "tool", "none")
+FORMAT_WORDS = ("output_config", "output_format", "structured output", "schema", "tool")
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    """What this model takes; learnt from refusals and remembered."""
+
+    format: str = FORMATS[0]
+    temperature: bool = True
+
+    def without(self, refusal: str, schema: bool) -> tuple[_Dialect, str] | None:
+        """The dialect after this refusal, and what it gives up; None when the refusal is about something else."""
+        words = refusal.lower()
+        if self.temperature and "temperature" in words:
+            return replace(self, temperature=False), "temperature"
+        if schema and self.format != "none" and any(word in words for word in FORMAT_WORDS):
+            lesser = FORMATS[FORMATS.index(self.format) + 1]
+            return replace(self, format=lesser), f"structured answers by {self.format} (using {lesser})"
+        return None
+
+
+class AnthropicModel:
+    """One attempt per call; see `build` for the retrying model around it.
+
+    Structured answers use the native JSON output format; a model that refuses it is asked again at once through a
+    forced tool call, then with the schema in words; each downgrade is remembered and told as a fault of kind
+    ``unsupported``. System turns come first and end in a cache mark, so the stable prefix of a prompt is read from
+    the provider's cache. The provider has no seed: `Settings.seed` is not sent.
+    """
+
+    def __init__(self, name: str, *, base_url: str | None = None) -> None:
+        try:
+            import anthropic
+        except ImportError as error:
+            raise MissingDependency("the anthropic adapter needs a package: pip install 'emcoop[anthropic]'") from error
+        key = os.environ.get(KEY)
+        if not key and base_url is None:
+            raise MissingDependency(f"model 'anthropic:{name}' needs a key: set {KEY}")
+        self._sdk = anthropic
+        self._key = key
+        self._client = anthropic.AsyncAnthropic(api_key=key or "none", base_url=base_url, max_retries=0)
+        self.name = f"anthropic:{name}"
+        self.model = name
+        self.base_url = base_url
+        self._dialect = _Dialect()
+
+    async def complete(
+        self, turns: Sequence[Turn], *, schema: Mapping[str, Json] | None, settings: Settings
+    ) -> Completion:
+        """One attempt. Raises AttemptFailed."""
+        begun = time.perf_counter()
+        faults: list[Fault] = []
+        while True:
+            used = self._dialect
+            request = self._request(tuple(turns), schema, settings)
+            try:
+                reply = await self._client.messages.with_raw_response.create(**request, timeout=settings.timeout_s)
+                break
+            except self._sdk.BadRequestError as error:
+                if used != self._dialect:
+                    continue  # A call beside this one has learnt something in the meantime.
+                lesser = used.without(error_text(error), schema is not None)
+                if lesser is None:
+                    raise self._failed(error, faults) from error
+                self._dialect, given_up = lesser
+                said = public(f"the provider refuses {given_up}: {error_text(error)}", self._key)
+                faults.append(Fault("unsupported", 1, said, error.status_code))
+            except self._sdk.AnthropicError as error:
+                raise self._failed(error, faults) from error
+        body = json_body(await reply.http_response.aread())
+        return self._read(body, schema, time.perf_counter() - begun, tuple(faults))
+
+    def _failed(self, error: Exception, faults: list[Fault]) -> AttemptFailed:
+        failure = failed_attempt(self._sdk, error, self._key)
+        failure.faults = tuple(faults)
+        return failure
+
+    def _request(
+        self, turns: tuple[Turn, ...], schema: Mapping[str, Json] | None, settings: Settings
+    ) -> dict[str, Any]:
+        request: dict[str, Any] = {"model": self.model, "max_tokens": settings.max_tokens}
+        extra: dict[str, Json] = {}
+        strict = strict_form(schema, BOUNDS) if schema is not None else None
+        if schema is not None and self._dialect.format == "native" and strict is not None:
+            extra["output_config"] = {"format": {"type": "json_schema", "schema": strict}}
+        elif schema is not None and self._dialect.format != "none":
+            request["tools"] = [{"name": TOOL, "description": "Give the answer.", "input_schema": dict(schema)}]
+            request["tool_choice"] = {"type": "tool", "name": TOOL}
+        elif schema is not None:
+            turns = with_schema_in_words(turns, schema)
+        if self._dialect.temperature:
+            extra["temperature"] = min(settings.temperature, 1.0)
+        system = [{"type": "text", "text": encodable(turn.content)} for turn in turns if turn.role == "system"]
+        if system:
+            request["system"] = [*system[:-1], {**system[-1], "cache_control": {"type": "ephemeral"}}]
+        request["messages"] = [{"role": t.role, "content": encodable(t.content)} for t in turns if t.role != "system"]
+        # Sent as extra fields, because versions of the package differ in which of these they name.
+        return {**request, "extra_body": extra} if extra else request
+
+    def _read(
+        self, body: Mapping[str, Json], schema: Mapping[str, Json] | None, latency_s: float, faults: tuple[Fault, ...]
+    ) -> Completion:
+        blocks = body.get("content")
+        if not (isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks)):
+            raise AttemptFailed("malformed", "the reply holds no list of content blocks", faults=faults)
+        stop = body.get("stop_reason")
+        if stop == "refusal":
+            raise AttemptFailed("refused", "the model declined to answer", repeats=True, faults=faults)
+        calls = [block.get("input") for block in blocks if block.get("type") == "tool_use"]
+        texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
+        text = json.dumps(calls[0], ensure_ascii=False) if calls else "".join(texts)
+        finish = {"max_tokens": "length", "end_turn": "stop", "tool_use": "stop"}.get(str(stop), str(stop))
+        return Completion(text, parsed_or_none(text, schema), self._usage(body), latency_s, finish, self.name, faults)
+
+    def _usage(self, body: Mapping[str, Json]) -> Usage:
+        usage = body.get("usage")
+        usage = usage if isinstance(usage, Mapping) else {}
+        cached = count(usage.get("cache_read_input_tokens"))
+        stored = count(usage.get("cache_creation_input_tokens"))
+        # The provider counts what it read from or wrote to its cache apart from the rest of the prompt.
+        read = count(usage.get("input_tokens")) + cached + stored
+        written = count(usage.get("output_tokens"))
+        cost = cost_usd(
+            self.model,
+            input_tokens=read,
+            output_tokens=written,
+            cached_tokens=cached,
+            stored_tokens=stored,
+            provider="anthropic" if self.base_url is None else None,
+            base_url=self.base_url,
+        )
+        return Usage(read, written, cached, 1, cost)
+
+    def describe(self) -> Mapping[str, Json]:
+        """The adapter, the name and the server."""
+        return {"adapter": "anthropic", "name": self.model, "base_url": public_url(self.base_url)}
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+def make(name: str, *, base_url: str | None = None) -> AnthropicModel:
+    """The model of this name. Raises MissingDependency when the package or the key is not there."""
+    return AnthropicModel(name, base_url=base_url)

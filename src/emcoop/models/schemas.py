@@ -1,0 +1,56 @@
+"""JSON schemas in the dialects that providers take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emcoop.core.types import Json
+
+_DROPPED = frozenset({"default", "title", "discriminator", "minLength", "maxLength", "uniqueItems", "examples"})
+"""Keywords that strict mode refuses or ignores; the answer is validated against the full schema anyway."""
+
+BOUNDS = frozenset(
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "pattern"}
+)
+"""Keywords that some providers' strict mode refuses besides."""
+
+_NAMED = frozenset({"properties", "$defs"})
+
+
+def strict_form(schema: Mapping[str, Json], without: frozenset[str] = frozenset()) -> dict[str, Json] | None:
+    """The schema as strict structured output wants it, or None when it cannot be said so.
+
+    Every property becomes required and no others are allowed, ``oneOf`` becomes ``anyOf``, and keywords that strict
+    mode lacks are dropped, so whatever else the full schema asks is left to validation. None for objects with free
+    keys, which strict mode has no form for.
+    """
+    try:
+        converted: dict[str, Json] = _strict(schema, _DROPPED | without)
+    except _Free:
+        return None
+    return converted
+
+
+class _Free(Exception):
+    """An object with free keys."""
+
+
+def _strict(node: Json, dropped: frozenset[str]) -> Json:
+    if isinstance(node, list):
+        return [_strict(item, dropped) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    done: dict[str, Json] = {}
+    for key, value in node.items():
+        if key in _NAMED:
+            done[key] = {name: _strict(inner, dropped) for name, inner in value.items()}
+        elif key == "const":
+            done["enum"] = [value]
+        elif key not in dropped:
+            done["anyOf" if key == "oneOf" else key] = value if key == "enum" else _strict(value, dropped)
+    if node.get("type") == "object" or "properties" in node:
+        if not node.get("properties") or node.get("additionalProperties") not in (None, False):
+            raise _Free
+        done["required"] = list(node["properties"])
+        done["additionalProperties"] = False
+    return done
