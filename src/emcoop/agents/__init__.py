@@ -9,6 +9,8 @@ AGENTS = Registry(
         "llm": "emcoop.agents.llm:make",
         "human": "emcoop.agents.human:make",
         "replayed": "emcoop.agents.replayed:make",
+        "null": "emcoop.agents.null:make_null",
+        "composite": "emcoop.agents.null:make_composite",
         "random": "emcoop.agents.reference:make_random",
         "noop": "emcoop.agents.reference:make_noop",
         "greedy": "emcoop.agents.reference:make_greedy",

@@ -1,0 +1,85 @@
+"""Agents that play an environment's reference policies: the floors and the ceilings of every table.
+
+The environment ships the policies (`emcoop.envs.policy`); here one of them takes a seat. Decisions cost no
+tokens; what simulated time they take is for the episode's latency model to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from emcoop.agents.base import Decision, Seat, View
+from emcoop.core.config import nearest
+from emcoop.core.errors import ConfigError
+from emcoop.core.types import Interrupt, Json, Outgoing, Plan
+from emcoop.envs.base import Grounding, Progress
+from emcoop.envs.policy import HasPolicies, Policy
+
+
+class ReferenceAgent:
+    """A policy of the seat's environment as an `Agent`; it acts by the environment's own grounding."""
+
+    def __init__(self, name: str, seat: Seat, policy: Policy) -> None:
+        self.name = name
+        self.privileged = policy.privileged
+        self._seat = seat
+        self._policy = policy
+
+    async def plan(self, view: View) -> Decision[Plan]:
+        return Decision(self._policy.plan(view))
+
+    async def speak(self, view: View) -> Decision[Outgoing | None]:
+        return Decision(self._policy.speak(view))
+
+    async def interrupt(self, view: View) -> Decision[Interrupt]:
+        return Decision(self._policy.interrupt(view))
+
+    def act(self, state: Any, action: BaseModel, progress: Progress) -> Grounding:
+        return self._seat.env.ground(state, self._seat.agent, action, progress)
+
+    def describe(self) -> Mapping[str, Json]:
+        return {"name": self.name, "privileged": self.privileged, "options": dict(self._seat.options)}
+
+
+def _make(name: str, seat: Seat) -> ReferenceAgent:
+    """Seat the environment's policy of this name. Raises ConfigError where there is none, naming those there are."""
+    env = seat.env
+    if not isinstance(env, HasPolicies):
+        raise ConfigError(f"agent {name!r}: environment {env.name!r} ships no reference policies; use another agent")
+    policies = env.policies()
+    if name not in policies:
+        raise ConfigError(f"agent {name!r}: environment {env.name!r} has no such policy; {nearest(name, policies)}")
+    return ReferenceAgent(name, seat, policies[name](seat))
+
+
+def make_random(seat: Seat) -> ReferenceAgent:
+    """One uniformly random primitive each step: the floor."""
+    return _make("random", seat)
+
+
+def make_noop(seat: Seat) -> ReferenceAgent:
+    """Waits, for ever: the floor of doing nothing."""
+    return _make("noop", seat)
+
+
+def make_greedy(seat: Seat) -> ReferenceAgent:
+    """Acts on what is nearest, alone and in silence."""
+    return _make("greedy", seat)
+
+
+def make_scripted(seat: Seat) -> ReferenceAgent:
+    """A member of a team that cooperates by the topology's messages alone."""
+    return _make("scripted", seat)
+
+
+def make_oracle(seat: Seat) -> ReferenceAgent:
+    """A seat of the central planner with the full state: the ceiling."""
+    return _make("oracle", seat)
+
+
+def make_team_oracle(seat: Seat) -> ReferenceAgent:
+    """A seat of the same planner with only what the team has observed and been told."""
+    return _make("team-oracle", seat)
