@@ -15,9 +15,14 @@ MAY_IMPORT = {
     "topologies": {"core", "envs", "agents"},
     "metrics": {"core", "log"},
     "episode": {"core", "models", "envs", "log", "agents", "topologies", "metrics"},
+    "interventions": {"core", "models", "envs", "agents", "topologies", "episode"},
+    "experiment": {"core", "models", "envs", "log", "agents", "topologies", "metrics", "episode", "interventions"},
     "analysis": {"core", "models", "envs", "log", "agents", "topologies", "metrics", "episode"},
     "rl": {"core", "envs"},
-    "cli": {"core", "models", "envs", "log", "agents", "topologies", "metrics", "episode", "analysis"},
+    "cli": {
+        *("core", "models", "envs", "log", "agents", "topologies", "metrics", "episode"),
+        *("interventions", "experiment", "analysis"),
+    },
 }
 
 

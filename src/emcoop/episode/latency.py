@@ -22,7 +22,10 @@ from emcoop.core.types import SECOND, AgentId, Micros
 
 
 class LatencyConfig(StrictModel):
-    """Parameters of a latency model, in seconds; `jitter` spreads `tokens` and `constant` by up to that share."""
+    """Parameters of a latency model, in seconds.
+
+    `jitter` spreads `tokens` and `constant` by up to that share; `log` is the earlier run that `recorded` follows.
+    """
 
     kind: Literal["tokens", "constant", "measured", "recorded"] = "tokens"
     base_s: float = Field(default=0.5, ge=0)
@@ -30,6 +33,7 @@ class LatencyConfig(StrictModel):
     per_output_token_s: float = Field(default=0.02, ge=0)
     constant_s: float = Field(default=1.0, ge=0)
     jitter: float = Field(default=0.0, ge=0, lt=1)
+    log: str | None = None
 
 
 class Latency(Protocol):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -37,6 +37,7 @@ from emcoop.core.types import (
     Stage,
     TaskConstraints,
     Usage,
+    agent_index,
 )
 from emcoop.envs.base import AnyEnvironment
 from emcoop.episode.clock import Clock
@@ -105,6 +106,7 @@ class Table:
         writer: Writer,
         limits: Limits,
         step_s: float = 0.1,
+        watch: Callable[[int], None] = lambda step: None,
     ) -> None:
         self.env = env
         self.topology = topology
@@ -120,6 +122,7 @@ class Table:
         self.seats = {agent: SeatState(self, agent, team[agent], topology.role(agent)) for agent in env.agents}
         self._writer = writer
         self._step_us = round(step_s * SECOND)
+        self._watch = watch
         self._plans = 0
         self._started = time.monotonic()
         self._capabilities = self._all_capabilities()
@@ -162,6 +165,7 @@ class Table:
                 await self._reach_barrier()
                 limit = self._spent() or await self._step()
                 self._writer.flush()
+                self._watch(self.step)
         except ModelFailed as error:
             limit, message = Limit.MODEL, str(error)
         finally:
@@ -175,8 +179,7 @@ class Table:
             seat.begin(Stage.REASON)
         if any(not seat.ready for seat in self.seats.values()):
             for seat in self.seats.values():
-                if seat.ready:
-                    seat.enter(Stage.WAIT)
+                self._wait_for_others(seat)
         for seat in seats:
             self._start(seat, self.topology.deliberate(seat))
 
@@ -193,8 +196,20 @@ class Table:
         late = seat.unread_from(lambda sender: self.topology.interrupts(sender, seat.agent))
         if seat.stage is Stage.INTERRUPT and late:
             self._interrupt(seat, late)
-        elif not all(other.ready for other in self.seats.values()):
-            seat.enter(Stage.WAIT)
+        else:
+            self._wait_for_others(seat)
+
+    def _wait_for_others(self, seat: SeatState) -> None:
+        """The seat enters W if it is ready and somebody else is not, once nothing more happens at this instant.
+
+        Agents that become ready at the same simulated time do not wait for one another.
+        """
+
+        def wait() -> None:
+            if seat.ready and not all(other.ready for other in self.seats.values()):
+                seat.enter(Stage.WAIT)
+
+        self.clock.at(self.clock.now, len(self.seats), wait)
 
     def _deliver(self, message: Message, recipient: AgentId) -> None:
         seat = self.seats[recipient]
@@ -254,6 +269,7 @@ class Table:
                 "tasks": {task: _constraints(value) for task, value in tasks.items()},
                 "named": named,
                 "gains": self._gains(),
+                "invalid": sorted({e["agent"] for e in transition.events if e["kind"] == "blocked"}, key=agent_index),
             },
         )
         self.post.new_step()

@@ -37,7 +37,7 @@ class Setup(StrictModel):
     """One cell of an experiment without its seed, or, with it, one episode.
 
     `team` has one entry for everybody, or one per seat. `env_options` and `topology_options` go to the factories.
-    `step_s` is the simulated duration of one joint step.
+    `step_s` is the simulated duration of one joint step, `interventions` the names of those applied already.
     """
 
     env: str = "cube"
@@ -50,6 +50,7 @@ class Setup(StrictModel):
     latency: LatencyConfig = LatencyConfig()
     limits: Limits = Limits()
     step_s: float = Field(default=0.1, gt=0)
+    interventions: tuple[str, ...] = ()
 
     @cached_property
     def cell(self) -> str:
