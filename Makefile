@@ -17,6 +17,12 @@ $(STAMP): pyproject.toml
 test: setup
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
+demo: setup
+	$(BIN)/python examples/demo.py runs/demo
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
