@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "experiment": {"core", "models", "envs", "log", "agents", "topologies", "metrics", "episode", "interventions"},
     "analysis": {"core", "models", "envs", "log", "agents", "topologies", "metrics", "episode"},
     "rl": {"core", "envs"},
+    "__main__.py": {"cli"},
     "cli": {
         *("core", "models", "envs", "log", "agents", "topologies", "metrics", "episode"),
         *("interventions", "experiment", "analysis"),

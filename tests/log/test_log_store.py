@@ -192,6 +192,9 @@ def test_blobs_are_kept_once_and_read_back_as_they_were(tmp_path: Path, content:
         store.start(cell="d", seed=0, setup={}).blob(content)
     with LogReader.open(tmp_path / "log.db") as reader:
         assert reader.blob(hashlib.sha256(content).hexdigest()) == content
+    db = sqlite3.connect(tmp_path / "log.db")
+    assert db.execute("SELECT count(*) FROM packs").fetchone() == (1,)
+    db.close()
 
 
 def test_an_interrupt_between_commit_and_return_writes_nothing_twice(tmp_path: Path) -> None:

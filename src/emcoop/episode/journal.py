@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from emcoop.agents.base import Decision, View
-from emcoop.core.canonical import canonical_json, to_json
+from emcoop.core.canonical import to_json
 from emcoop.core.types import AgentId, Json
 from emcoop.models.base import Call
 
@@ -19,7 +19,7 @@ def record_decision(table: Table, agent: AgentId, faculty: str, view: View, deci
         table.record("model_call", _call(table, faculty, call), agent, host=_host(call))
     payload: dict[str, Json] = {
         "faculty": faculty,
-        "view": table.blob(canonical_json(view.observation)),
+        "view": table.observation_blob(agent),
         "usage": to_json(decision.usage),
         "latency_us": table.clock.now - view.now,
         "fallback": decision.fallback,

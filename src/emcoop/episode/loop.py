@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from emcoop.agents.base import Agent
-from emcoop.core.canonical import sha256_hex, to_json
+from emcoop.core.canonical import canonical_json, sha256_hex, to_json
 from emcoop.core.config import StrictModel
 from emcoop.core.errors import Stall
 from emcoop.core.types import (
@@ -123,6 +123,8 @@ class Table:
         self._writer = writer
         self._step_us = round(step_s * SECOND)
         self._watch = watch
+        self._seen: dict[AgentId, BaseModel] = {}
+        self._seen_blobs: dict[AgentId, str] = {}
         self._plans = 0
         self._started = time.monotonic()
         self._capabilities = self._all_capabilities()
@@ -142,6 +144,18 @@ class Table:
     def blob(self, data: bytes | str) -> str:
         """Keep data by its content; returns its name."""
         return self._writer.blob(data)
+
+    def observation(self, agent: AgentId) -> BaseModel:
+        """What the agent sees now; made once per step, since the world stands still in between."""
+        if agent not in self._seen:
+            self._seen[agent] = self.env.observe(self.state, agent, self.history)
+        return self._seen[agent]
+
+    def observation_blob(self, agent: AgentId) -> str:
+        """The name under which the log keeps what the agent sees now."""
+        if agent not in self._seen_blobs:
+            self._seen_blobs[agent] = self.blob(canonical_json(self.observation(agent)))
+        return self._seen_blobs[agent]
 
     def next_plan_id(self) -> int:
         """Plans are numbered through the episode."""
@@ -255,6 +269,8 @@ class Table:
         transition = self.env.step(self.state, actions)
         self.state = transition.state
         self.step += 1
+        self._seen.clear()
+        self._seen_blobs.clear()
         self._remember(actions, labels, begun)
         snapshot = self.env.snapshot(self.state)
         self.record(

@@ -279,7 +279,7 @@ class SeatState:
             role=self.role,
             step=table.step,
             now=table.clock.now,
-            observation=table.env.observe(table.state, self.agent, table.history),
+            observation=table.observation(self.agent),
             unread=tuple(self._unread),
             conversation=tuple(self._conversation),
             memory=tuple(self._memory),

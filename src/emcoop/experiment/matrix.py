@@ -16,8 +16,8 @@ from emcoop.experiment.study import Study, parse_seeds
 from emcoop.interventions import apply
 
 REFERENCES = ("random", "noop", "oracle")
-MODELLESS = ("random", "noop", "greedy", "scripted", "oracle", "team-oracle", "human", "replayed", "null")
-"""Agents that never use a model; a mixed team's model goes to the other seats."""
+PLAIN = ("random", "noop", "greedy", "scripted", "oracle", "team-oracle", "human", "null")
+"""Agents that take neither a model nor options; in a mixed team both go to the other seats."""
 
 
 def _listed(value: object) -> object:
@@ -32,7 +32,7 @@ class Matrix(StrictModel):
     """Every combination of the axes is a cell. A YAML file holds the same keys.
 
     `agent` names who plays, or one agent for each seat (``llm+scripted``). `set` has dotted keys of a set-up, such as
-    ``limits.max_tokens``, `options` goes to every agent of the team. `interventions` change every cell, in order.
+    ``limits.max_tokens``, `options` goes to the agents of a team that take any. `interventions` change every cell, in order.
     `references` are the floors and the ceiling that are played beside, alone with their world.
     """
 
@@ -76,9 +76,14 @@ class Matrix(StrictModel):
         for key in (*axes, "team", "interventions"):
             if key in data:
                 raise ConfigError(f"set {key}: {key} is an axis of its own, not a value to set")
+        names = agent.split("+")
+        if self.options and all(name in PLAIN for name in names):
+            raise ConfigError(f"agent {agent} takes no options; {', '.join(self.options)} would have no effect")
         seats = [
-            SeatConfig(agent=name, model=None if name in MODELLESS else model, options=self.options)
-            for name in agent.split("+")
+            SeatConfig(agent=name)
+            if name in PLAIN
+            else SeatConfig(agent=name, model=None if name == "replayed" else model, options=self.options)
+            for name in names
         ]
         return apply(load(Setup, {**data, **axes, "team": tuple(seats)}, "set"), self.interventions)
 

@@ -72,6 +72,8 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise explain(error, path) from error
+    except UnicodeDecodeError as error:  # SQLite quotes the damaged text in its own message
+        raise CorruptLog(f"{path}: not an emcoop log, or a damaged one ({error})") from error
     except OverflowError as error:
         raise LogError(f"{path}: a number does not fit into 64 bits: {error}") from error
 
@@ -170,7 +172,7 @@ def _connect_reading(path: Path) -> sqlite3.Connection:
         if not barred or _sidecar(path).exists():
             raise
         db = sqlite3.connect(address + "&immutable=1", uri=True, isolation_level=None)
-    except sqlite3.Error:
+    except BaseException:
         db.close()
         raise
     return db

@@ -76,6 +76,16 @@ class Packer:
         self._compressor = _compressor(trained)
 
 
+def pack_dictionary(dictionary: bytes) -> bytes:
+    """A dictionary as stored: codec ZSTD, always."""
+    return zstandard.ZstdCompressor(level=19).compress(dictionary)
+
+
+def unpack_dictionary(stored: bytes) -> bytes:
+    """The inverse of `pack_dictionary`. Raises CorruptLog."""
+    return Unpacker(lambda number: None).unpack(ZSTD, stored)
+
+
 def _compressor(dictionary: bytes | None) -> zstandard.ZstdCompressor:
     if dictionary is None:
         return zstandard.ZstdCompressor(level=LEVEL)

@@ -14,7 +14,7 @@ from emcoop.core.errors import CorruptLog, LogError
 from emcoop.core.types import Json
 from emcoop.log.database import open_for_reading, translated
 from emcoop.log.events import EpisodeRow, Event, Status, event_head, validate
-from emcoop.log.packing import Unpacker
+from emcoop.log.packing import Unpacker, unpack_dictionary
 
 PAGE = 1_000
 """How many events are fetched at once."""
@@ -139,7 +139,7 @@ class LogReader:
 
     def _dictionary(self, number: int) -> bytes | None:
         rows = self._rows("data FROM dictionaries WHERE id = ?", (number,))
-        return rows[0][0] if rows else None
+        return unpack_dictionary(rows[0][0]) if rows else None
 
     def digest(self, episode_id: int) -> str:
         """The digest of an episode, computed anew from its stored events."""

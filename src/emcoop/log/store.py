@@ -20,7 +20,7 @@ from emcoop.core.types import AgentId, Json, Micros
 from emcoop.log.database import open_for_writing, transaction, translated
 from emcoop.log.events import EpisodeRow, Status, event_head
 from emcoop.log.lock import WriterLock, cannot_write
-from emcoop.log.packing import ZSTD, Packer
+from emcoop.log.packing import ZSTD, Packer, pack_dictionary, unpack_dictionary
 from emcoop.log.reader import read_episodes
 
 FLUSH_EVENTS = 5_000
@@ -94,11 +94,12 @@ class LogStore:
     def _packer(self, purpose: str, least: int) -> Packer:
         """A packer that goes on with the log's latest dictionary for this purpose."""
         query = "SELECT id, data FROM dictionaries WHERE purpose = ? ORDER BY id DESC LIMIT 1"
-        latest = self._db.execute(query, (purpose,)).fetchone()
+        row = self._db.execute(query, (purpose,)).fetchone()
+        latest = None if row is None else (row[0], unpack_dictionary(row[1]))
 
         def keep(data: bytes) -> int:
             self._last_dictionary += 1
-            self._dictionaries.append((self._last_dictionary, purpose, data))
+            self._dictionaries.append((self._last_dictionary, purpose, pack_dictionary(data)))
             return self._last_dictionary
 
         return Packer(keep, latest, least=least)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from emcoop.core.types import ActionRecord, AgentId, agent_index
-from emcoop.envs.cube.actions import at_face
-from emcoop.envs.cube.state import RESULTS, SIDES, CubeState
+from emcoop.envs.cube.actions import faced_block
+from emcoop.envs.cube.state import PUSH_OF_SIDE, RESULTS, SIDES, CubeState
 
 HISTORY_STEPS = 5
 """How many past steps of the action history an observation shows."""
@@ -81,20 +81,13 @@ def observe(state: CubeState, agent: AgentId, horizon: int, history: Sequence[Ac
     """The symbolic observation."""
     side = state.side
     agents = tuple(SeenAgent(id=f"agent_{i}", row=r, col=c) for i, (r, c) in enumerate(state.agents.tolist()))
-    blocks = []
-    for b, (row, col, weight) in enumerate(state.blocks.tolist()):
-        if state.alive[b]:
-            faces = {s: tuple(f"agent_{i}" for i in at_face(state, b, s)) for s in SIDES}
-            blocks.append(
-                SeenBlock(
-                    id=b,
-                    weight=weight,
-                    row=row,
-                    col=col,
-                    distance=side - col - weight,
-                    faces={s: there for s, there in faces.items() if there},
-                )
-            )
+    faces = _faces(state)
+    alive = state.alive.tolist()
+    blocks = [
+        SeenBlock(id=b, weight=weight, row=row, col=col, distance=side - col - weight, faces=faces.get(b, {}))
+        for b, (row, col, weight) in enumerate(state.blocks.tolist())
+        if alive[b]
+    ]
     past = tuple(
         SeenAction(agent=h.agent, step=h.step, action=h.action, primitive=h.primitive, status=h.status)
         for h in history
@@ -112,6 +105,18 @@ def observe(state: CubeState, agent: AgentId, horizon: int, history: Sequence[Ac
         last_result=RESULTS[int(state.last[agent_index(agent), 0])],
         history=past,
     )
+
+
+def _faces(state: CubeState) -> dict[int, dict[str, tuple[str, ...]]]:
+    """For each block that agents stand at, or in line behind: face -> these agents, by index."""
+    found: dict[int, dict[str, tuple[str, ...]]] = {}
+    for side in SIDES:
+        for agent in range(len(state.agents)):
+            block = faced_block(state, agent, PUSH_OF_SIDE[side])
+            if block is not None:
+                there = found.setdefault(block, {})
+                there[side] = (*there.get(side, ()), f"agent_{agent}")
+    return found
 
 
 def describe(seen: CubeObservation) -> str:
