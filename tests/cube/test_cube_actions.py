@@ -118,6 +118,14 @@ def test_push_alone_at_a_heavy_block_fails_with_the_numbers() -> None:
     assert "1" in end.failure.message
 
 
+def test_push_behind_a_teammate_who_does_not_push_fails_with_the_block_s_weight() -> None:
+    _, _, end = carry_out("......\nabA...\n......\n......\n......\n......", Push(block_id=0, num_steps=2), ".")
+    assert code(end) == "insufficient_force"
+    assert isinstance(end, Failed)
+    assert (end.failure.detail["need"], end.failure.detail["have"]) == (1, 0)
+    assert "did not push" in end.failure.message
+
+
 def test_push_into_a_teammate_fails_with_blocked_destination() -> None:
     _, _, end = carry_out("......\n.aAb..\n......\n......\n......\n......", Push(block_id=0, num_steps=2), ".")
     assert code(end) == "blocked_destination"

@@ -204,3 +204,27 @@ def test_snapshots_of_something_else_are_refused() -> None:
             env.restore(bad)
     with pytest.raises(ValueError, match="agents"):
         make(3, "easy").restore(data)
+
+
+def test_a_damaged_snapshot_is_refused_or_still_a_sound_state() -> None:
+    env = make(3, "hard")
+    state = env.reset(0)
+    for _ in range(5):
+        state = env.step(state, dict.fromkeys(env.agents, 4)).state
+    numbers = np.frombuffer(env.snapshot(state), "<i4")
+    stream, refused = Stream.named(1, "test"), 0
+    for _ in range(400):
+        damaged = numbers.copy()
+        # The first two words are the mark, the third the side; the rest is the step, the counts and the bodies.
+        damaged[3 + stream.below(len(damaged) - 3)] = stream.below(12) - 2
+        try:
+            again = env.restore(damaged.tobytes())
+        except ValueError:
+            refused += 1
+            continue
+        assert env.snapshot(again) == damaged.tobytes()
+        for agent in env.agents:
+            env.describe(env.observe(again, agent))
+        if again.alive.any():
+            env.step(again, dict.fromkeys(env.agents, 4))
+    assert 50 < refused < 400

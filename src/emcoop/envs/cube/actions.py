@@ -29,6 +29,7 @@ from emcoop.envs.cube.state import (
     RIGHT,
     SIDES,
     STAY,
+    TOO_WEAK,
     UP,
     WALL,
     CubeState,
@@ -344,7 +345,12 @@ def _push_failure(state: CubeState, agent: int, block: int) -> Failure:
     result, force, need = (int(v) for v in state.last[agent])
     if result == NO_ROOM:
         return failure("blocked_destination", f"block {block} did not move: its way is blocked", block=block)
-    text = f"block {block} did not move: it needs a force of {need} from this side, there was {force}"
+    if result != TOO_WEAK:
+        # In line behind a teammate who did not push: no force of this agent reached the block.
+        need, force = int(state.blocks[block, 2]), 0
+        text = f"block {block} did not move: the teammate between it and agent_{agent} did not push"
+    else:
+        text = f"block {block} did not move: it needs a force of {need} from this side, there was {force}"
     return failure("insufficient_force", text, block=block, need=need, have=force)
 
 

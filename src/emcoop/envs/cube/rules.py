@@ -3,7 +3,7 @@
 The order of a step, each part documented at its function:
 
 1. Directions are resolved in the order up, down, left, right. Within a direction, pushed blocks that press on one
-   another form one chain; chains are resolved by their smallest block index.
+   another form one compound; compounds are resolved by their smallest pushed block.
 2. A block that reached the goal column is removed.
 3. Agents that push nothing move into free cells.
 

@@ -109,6 +109,8 @@ def from_bytes(data: bytes) -> CubeState:
     agents, blocks, alive, last = (part.astype(np.int32) for part in np.split(numbers, cuts)[1:])
     if not np.isin(alive, (0, 1)).all():
         raise ValueError("a CUBE snapshot with a block that is neither there nor delivered")
+    if not np.isin(last[::3], range(len(RESULTS))).all():
+        raise ValueError("a CUBE snapshot with an unknown result of a primitive")
     present = alive.astype(np.uint8)
     places, squares = agents.reshape(n, 2), blocks.reshape(m, 3)
     return CubeState(step, places, squares, present, last.reshape(n, 3), _paint(side, places, squares, present))
