@@ -69,6 +69,7 @@ def play(
     agents: int = 3,
     seed: int = 0,
     topology_options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Played:
     """One episode of CUBE; `agent` names everybody's policy, or one for each seat."""
     names = [agent] if isinstance(agent, str) else agent
@@ -77,7 +78,7 @@ def play(
         agents=agents,
         topology=topology,
         topology_options=dict(topology_options or {}),
-        team=tuple(SeatConfig(agent=name) for name in names),
+        team=tuple(SeatConfig(agent=name, options=dict(options or {})) for name in names),
     )
     env = setup.make_env()
     table_topology = setup.make_topology(env.agents)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from statistics import mean
 
 import pytest
@@ -91,6 +95,23 @@ def test_the_same_seed_gives_the_same_episode(topology: str) -> None:
     assert [(e.kind, e.cog_time, e.payload) for e in again.events] == [
         (e.kind, e.cog_time, e.payload) for e in hard("scripted", topology)[0].events
     ]
+
+
+def test_episodes_do_not_depend_on_the_hash_order_of_a_process() -> None:
+    program = (
+        "import hashlib; from tests.reference.seated import play; "
+        "played = [play(a, 'hard', 'decentralized', 3, 1).events for a in ('scripted', 'oracle')]; "
+        "print(hashlib.sha256(repr(played).encode()).hexdigest())"
+    )
+    root = Path(__file__).parents[2]
+    digests = set()
+    for hash_seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        digests.add(done.stdout)
+    assert len(digests) == 1
 
 
 def test_scripted_followers_obey_an_oracle_leader() -> None:

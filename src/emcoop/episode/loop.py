@@ -122,7 +122,7 @@ class Table:
         self.seats = {agent: SeatState(self, agent, team[agent], topology.role(agent)) for agent in env.agents}
         self._writer = writer
         self._step_us = round(step_s * SECOND)
-        self._watch = watch
+        self.watch = watch
         self._seen: dict[AgentId, BaseModel] = {}
         self._seen_blobs: dict[AgentId, str] = {}
         self._plans = 0
@@ -179,7 +179,6 @@ class Table:
                 await self._reach_barrier()
                 limit = self._spent() or await self._step()
                 self._writer.flush()
-                self._watch(self.step)
         except ModelFailed as error:
             limit, message = Limit.MODEL, str(error)
         finally:

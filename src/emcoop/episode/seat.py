@@ -266,6 +266,7 @@ class SeatState:
         decision = await Work(lambda: call(view), lambda d: self.table.latency(self.agent, d))
         self.usage = self.usage + decision.usage
         record_decision(self.table, self.agent, faculty, view, decision)
+        self.table.watch(self.table.step)
         if decision.fatal is not None:
             raise ModelFailed(f"{self.agent}: {decision.fatal}")
         return decision

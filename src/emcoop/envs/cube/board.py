@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -166,10 +167,11 @@ def job_for(board: Board, block: Block, direction: int = RIGHT, steps: int | Non
     return Job(block, direction, slots, sweep, delivers)
 
 
-def delivery_jobs(board: Board) -> list[Job]:
+@lru_cache(maxsize=256)
+def delivery_jobs(board: Board) -> tuple[Job, ...]:
     """Every push to the right that delivers something; those that move one block alone come first."""
-    jobs = [job for block in board.blocks if (job := job_for(board, block)) is not None]
-    alone = [job for job in jobs if len(job.slots) == job.block.weight]
+    jobs = tuple(job for block in board.blocks if (job := job_for(board, block)) is not None)
+    alone = tuple(job for job in jobs if len(job.slots) == job.block.weight)
     return alone or jobs
 
 

@@ -7,6 +7,7 @@ Agents start in the column opposite the goal.
 from __future__ import annotations
 
 from importlib.resources import files
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,9 @@ BUILTIN = ("easy", "medium", "hard", "curriculum")
 
 COVERAGE = 0.5
 """The share of the grid that the curriculum aims to cover (paper, H.3); what it reaches is in the README."""
+
+SMALL_TEAM = 16
+"""Below this size the curriculum's horizon grows as the team shrinks, so that a perfect team can finish."""
 
 TRIES = 200
 """How often a place is drawn for one block before it counts as not fitting."""
@@ -39,7 +43,7 @@ class Level(StrictModel):
     """A level file. One of `weights` (random places), `blocks` (a scenario), or `curriculum: true`.
 
     `agents` of a scenario are [row, col] pairs; without them agents start in column 0. Default `horizon`: 100 for
-    sides up to 10, then 10 per cell of the side.
+    sides up to 10, then 10 per cell of the side; more for small teams in the curriculum.
     """
 
     side: int | None = Field(default=None, ge=3)
@@ -70,7 +74,11 @@ class Level(StrictModel):
 
     def steps(self, agents: int) -> int:
         """The horizon for this many agents."""
-        return self.horizon if self.horizon is not None else 10 * max(10, self.size(agents))
+        if self.horizon is not None:
+            return self.horizon
+        # In the curriculum a small team has more blocks per head to deliver.
+        rounds = max(1, ceil(SMALL_TEAM / agents)) if self.curriculum else 1
+        return 10 * max(10, self.size(agents)) * rounds
 
     def heaviest(self, agents: int) -> int:
         """The largest weight that can occur."""

@@ -77,15 +77,16 @@ class Reservations:
     """Who is where, when. A cell is free for a body at time t if nobody else is there at t - 1, t and t + 1.
 
     The margin keeps bodies from following, swapping and circling: every reserved path can be walked whatever the
-    rules say about these.
+    rules say about these. `starts` has everybody's cell at time 0, which closes it to all others at time 1.
     """
 
     times: dict[Cell, set[int]] = field(default_factory=dict)
     rests: dict[Cell, int] = field(default_factory=dict)
+    starts: frozenset[Cell] = frozenset()
 
     def copy(self) -> Reservations:
         """An independent copy."""
-        return Reservations({cell: set(times) for cell, times in self.times.items()}, dict(self.rests))
+        return Reservations({cell: set(times) for cell, times in self.times.items()}, dict(self.rests), self.starts)
 
     def add(self, cell: Cell, time: int) -> None:
         """Somebody is in this cell at this time."""
@@ -100,8 +101,10 @@ class Reservations:
         """Somebody stays in this cell from this time on."""
         self.rests[cell] = min(time, self.rests.get(cell, time))
 
-    def free(self, cell: Cell, time: int) -> bool:
-        """Whether a body may be in this cell at this time."""
+    def free(self, cell: Cell, time: int, start: Cell | None = None) -> bool:
+        """Whether the body that starts at `start` may be in this cell at this time (1 or later)."""
+        if time == 1 and cell in self.starts and cell != start:
+            return False
         if self.rests.get(cell, time + 2) <= time + 1:
             return False
         times = self.times.get(cell)
@@ -137,7 +140,7 @@ def walk_to(
         for primitive in MOVES:
             other = shifted(cell, primitive)
             key = (other, time + 1)
-            if other not in goals or other in solid or key in came or not held.free(other, time + 1):
+            if other not in goals or other in solid or key in came or not held.free(other, time + 1, start):
                 continue
             came[key] = cell
             heapq.heappush(heap, (time + 1 + goals[other], -(time + 1), other))

@@ -5,10 +5,11 @@ CUBE is fully observed: `oracle` and `team-oracle` plan from the same board, the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import BaseModel
 
+from emcoop.core.config import StrictModel, load
 from emcoop.core.seeds import Stream
 from emcoop.core.types import NO_TASK, AgentId, Choice, Interrupt, Outgoing, Plan, agent_index
 from emcoop.envs.cube.actions import MAX_STEPS, Direction, Move, MoveToBlock, Push, Wait, task_name
@@ -18,7 +19,7 @@ from emcoop.envs.cube.planner import JointPlan, Run, next_phase, share
 from emcoop.envs.cube.scripted import ScriptedPolicy
 from emcoop.envs.cube.state import DOWN, LEFT, RIGHT, STAY, UP
 from emcoop.envs.cube.talk import Order, say_orders
-from emcoop.envs.policy import PolicyFactory, PolicySeat, PolicyView
+from emcoop.envs.policy import Policy, PolicyFactory, PolicySeat, PolicyView
 
 DIRECTIONS: Mapping[int, Direction] = {UP: "up", DOWN: "down", LEFT: "left", RIGHT: "right"}
 
@@ -30,13 +31,14 @@ def seen(view: PolicyView) -> CubeObservation:
     return view.observation
 
 
+class NoOptions(StrictModel):
+    """These policies have no options."""
+
+
 class Silent:
-    """Says nothing and goes on with its plan; the subclass plans."""
+    """Waits, says nothing and goes on with its plan: `noop` as it is; subclasses plan."""
 
     privileged = False
-
-    def __init__(self, seat: PolicySeat) -> None:
-        self.agent = seat.agent
 
     def plan(self, view: PolicyView) -> Plan:
         """Wait one step."""
@@ -49,10 +51,6 @@ class Silent:
     def interrupt(self, view: PolicyView) -> Interrupt:
         """Resume."""
         return Interrupt(Choice.RESUME)
-
-
-class NoopPolicy(Silent):
-    """Waits."""
 
 
 class RandomPolicy(Silent):
@@ -108,9 +106,6 @@ class OraclePolicy:
 
     privileged = False
 
-    def __init__(self, seat: PolicySeat) -> None:
-        self.agent = seat.agent
-
     def plan(self, view: PolicyView) -> Plan:
         """The agent's part of the phase; waits one step when nothing can be done."""
         joint = next_phase(Board.seen(seen(view)))
@@ -145,11 +140,20 @@ def orders(joint: JointPlan, team: Sequence[AgentId]) -> list[Order]:
     ]
 
 
+def _factory(make: Callable[[], Policy]) -> PolicyFactory:
+    def seated(seat: PolicySeat) -> Policy:
+        load(NoOptions, dict(seat.options), f"policy of {seat.agent}")
+        return make()
+
+    return seated
+
+
 POLICIES: Mapping[str, PolicyFactory] = {
-    "random": RandomPolicy,
-    "noop": NoopPolicy,
-    "greedy": GreedyPolicy,
-    "scripted": ScriptedPolicy,
-    "oracle": OraclePolicy,
-    "team-oracle": OraclePolicy,
+    "random": _factory(RandomPolicy),
+    "noop": _factory(Silent),
+    "greedy": _factory(GreedyPolicy),
+    "scripted": _factory(ScriptedPolicy),
+    "oracle": _factory(OraclePolicy),
+    "team-oracle": _factory(OraclePolicy),
 }
+"""Each takes a seat; raises ConfigError for any option."""

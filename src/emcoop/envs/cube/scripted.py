@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 from pydantic import BaseModel
@@ -28,7 +29,7 @@ from emcoop.envs.cube.paths import Cell, distances, shifted
 from emcoop.envs.cube.planner import form
 from emcoop.envs.cube.state import DOWN, LEFT, RIGHT, UP
 from emcoop.envs.cube.talk import Claim, Order, say_claim, say_orders, understand
-from emcoop.envs.policy import PolicySeat, PolicyView
+from emcoop.envs.policy import PolicyView
 
 PATIENCE = 30
 """Steps that a member waits at a face for partners who have been told of it."""
@@ -38,8 +39,12 @@ REST = 8
 """Steps for which a block is left to others after a failure there."""
 IDLE = 4
 """Steps that a member without work waits before it looks again."""
-LANES = 6
-"""Pushes of up to MAX_STEPS steps in one plan."""
+OBEDIENCE = 12
+"""Steps without a word of the leader after which a follower without work helps itself."""
+SPARE = 3
+"""Pushes more than needed, in case some fail; a push ends when its block is delivered."""
+MOST_ACTIONS = 6
+"""The length of a plan."""
 
 _DIRECTIONS: Mapping[int, Direction] = {UP: "up", DOWN: "down", LEFT: "left", RIGHT: "right"}
 
@@ -78,8 +83,12 @@ class Scene:
 
     def eta(self, job: Job) -> int | None:
         """Steps to the nearest cell of the job's face, around blocks; None when there is no way."""
-        here = self.board.agents[agent_index(self.agent)]
-        return distances(self.board.side, job.slots, self.board.solid()).get(here)
+        return _ways(self.board, job).get(self.board.agents[agent_index(self.agent)])
+
+
+@lru_cache(maxsize=1024)
+def _ways(board: Board, job: Job) -> Mapping[Cell, int]:
+    return distances(board.side, job.slots, board.solid())
 
 
 def settle(claims: Mapping[AgentId, Held], jobs: Mapping[TaskId, Job]) -> dict[AgentId, TaskId]:
@@ -129,14 +138,16 @@ class ScriptedPolicy:
 
     privileged = False
 
-    def __init__(self, seat: PolicySeat) -> None:
-        self.agent = seat.agent
+    def __init__(self) -> None:
         self._read: set[int] = set()
         self._claims: dict[AgentId, Held] = {}
         self._orders: list[Order] = []
         self._order: Order | None = None
         self._tired: dict[TaskId, int] = {}
-        self._reported: set[str] = set()
+        self._failed: tuple[int, TaskId] | None = None
+        self._worked_on: int | None = None
+        self._told: dict[int, int] = {}
+        self._told_at = 0
 
     # -- the faculties -----------------------------------------------------------------------------------------
 
@@ -144,10 +155,12 @@ class ScriptedPolicy:
         """Go to the face, wait for partners, push; without work, keep out of the way."""
         scene = self._look(view)
         order = self._decide(scene, view)
+        self._worked_on = None
         if order is None:
             return Plan(NO_TASK, tuple(self._step_aside(scene, IDLE)), "nothing to do for me now")
         if order.slot is None and self._talks(view):
             return Plan(order.task, tuple(self._step_aside(scene, MAX_STEPS)), "in reserve")
+        self._worked_on = scene.jobs[order.task].block.id
         return Plan(order.task, tuple(self._work(scene, view, order)), "assemble and push")
 
     def speak(self, view: PolicyView) -> Outgoing | None:
@@ -159,7 +172,7 @@ class ScriptedPolicy:
         text = ". ".join(self._sentences(scene, view, order))
         if not text:
             return None
-        said = {to for m in view.conversation if m.sender == self.agent and m.content == text for to in m.recipients}
+        said = {to for m in view.conversation if m.sender == view.agent and m.content == text for to in m.recipients}
         left = [to for to in view.recipients if to not in said]
         if view.role.name == "peer":
             left = left[:1]
@@ -187,15 +200,14 @@ class ScriptedPolicy:
         """Read what is new, and forget what no longer holds."""
         scene = Scene.of(view)
         for message in (*view.conversation, *view.unread):
-            if message.id not in self._read and message.sender != self.agent:
+            if message.id not in self._read and message.sender != view.agent:
                 self._read.add(message.id)
                 self._hear(message.sender, message.content, view)
-        for failure in view.feedback:
-            mine = self._order.task if self._order is not None else NO_TASK
-            if mine != NO_TASK and f"{view.step} {mine} {failure.code}" not in self._reported:
-                self._reported.add(f"{view.step} {mine} {failure.code}")
-                self._tired[mine] = view.step + REST
-                self._claims.pop(self.agent, None)
+        if view.feedback and self._order is not None and self._failed != (view.step, self._order.task):
+            self._failed = (view.step, self._order.task)
+            self._tired[self._order.task] = view.step + REST
+            self._claims.pop(view.agent, None)
+            self._orders = [o for o in self._orders if o.task != self._order.task]
         self._claims = {
             agent: held
             for agent, held in self._claims.items()
@@ -208,8 +220,8 @@ class ScriptedPolicy:
         if sender not in view.team:
             return
         for order in heard.orders:
-            if order.agent == self.agent and view.role.name == "follower":
-                self._order = order
+            if order.agent == view.agent and view.role.name == "follower":
+                self._order, self._told_at = order, view.step
             elif view.role.name != "follower" and order.slot is not None and order.agent in view.team:
                 self._claims.setdefault(order.agent, Held(order.task, view.step))
         if heard.claim is not None:
@@ -235,10 +247,12 @@ class ScriptedPolicy:
         role = view.role.name
         if role == "leader":
             self._orders = team_orders(scene, view.team, self._orders)
-            self._order = next((o for o in self._orders if o.agent == self.agent), None)
+            self._order = next((o for o in self._orders if o.agent == view.agent), None)
         elif role == "follower":
             if self._order is not None and self._order.task not in scene.jobs:
                 self._order = None
+            if self._order is None and view.step > self._told_at + OBEDIENCE:
+                self._order = self._prefer(scene, view, {})
         elif not self._talks(view):
             self._order = self._prefer(scene, view, {})
         else:
@@ -247,20 +261,21 @@ class ScriptedPolicy:
 
     def _agree(self, scene: Scene, view: PolicyView) -> Order | None:
         settled = settle(self._claims, scene.jobs)
+        self._claims = {agent: held for agent, held in self._claims.items() if agent in settled}
         for agent, agreed in settled.items():
             self._claim(agent, agreed, view.step)
-        task = settled.get(self.agent)
+        task = settled.get(view.agent)
         if task is not None:
-            return Order(self.agent, task, 0)
-        self._claims.pop(self.agent, None)
+            return Order(view.agent, task, 0)
+        self._claims.pop(view.agent, None)
         order = self._prefer(scene, view, settled)
         if order is not None:
-            self._claim(self.agent, order.task, view.step)
+            self._claim(view.agent, order.task, view.step)
         return order
 
     def _prefer(self, scene: Scene, view: PolicyView, settled: Mapping[AgentId, TaskId]) -> Order | None:
         """The face that is reached first, of those that lack hands and can get them; after a failure there, last."""
-        others = [agent for agent in view.team if agent != self.agent]
+        others = [agent for agent in view.team if agent != view.agent]
         unbound = 1 + sum(agent not in settled for agent in others)
         best: tuple[bool, int, int] | None = None
         for task, job in scene.jobs.items():
@@ -271,49 +286,50 @@ class ScriptedPolicy:
             key = (self._tired.get(task, -1) > view.step, eta + 2 * (missing - 1), job.block.id)
             if best is None or key < best:
                 best = key
-        return Order(self.agent, f"block_{best[2]}:left", 0) if best is not None else None
+        return Order(view.agent, f"block_{best[2]}:left", 0) if best is not None else None
 
     # -- what it says ------------------------------------------------------------------------------------------
 
     def _sentences(self, scene: Scene, view: PolicyView, order: Order | None) -> list[str]:
-        said: list[str] = [f"DONE block_{b}" for b in scene.seen.delivered if f"DONE {b}" in self._news(scene, view)]
-        if view.role.name == "follower":
-            if order is not None:
-                return [*said, f"ACK {order.task}"]
-            return said
+        said = self._reports(scene, view)
         if order is None:
             return said
+        if view.role.name == "follower":
+            return [*said, f"ACK {order.task}"]
         job = scene.jobs[order.task]
-        if view.role.name.startswith("speaker_") and not self._spoken_for(order.task):
+        if view.role.name.startswith("speaker_") and not self._spoken_for(view.agent, order.task):
             group = form(scene.board, job, range(len(view.team)))
-            if group is not None and agent_index(self.agent) in group.members:
+            if group is not None and agent_index(view.agent) in group.members:
                 orders = [Order(view.team[i], order.task, slot) for slot, i in enumerate(group.members)]
                 return [*said, say_orders(orders, "PROPOSE")]
-        eta = scene.eta(job)
-        at_face = eta == 0
-        claim = say_claim(Claim(order.task, len(job.slots), eta or 0))
-        return [*said, claim, f"READY {order.task}"] if at_face else [*said, claim]
+        eta = scene.eta(job) or 0
+        claim = say_claim(Claim(order.task, len(job.slots), eta))
+        return [*said, claim] if eta else [*said, claim, f"READY {order.task}"]
 
-    def _news(self, scene: Scene, view: PolicyView) -> set[str]:
-        """Deliveries since this agent's last plan ended, by its own memory of plans."""
-        mine = [note.text for note in view.memory if note.kind == "done"][-1:]
-        return {f"DONE {b}" for b in scene.seen.delivered if any(f"block_{b}:" in text for text in mine)}
+    def _reports(self, scene: Scene, view: PolicyView) -> list[str]:
+        """What this agent has delivered, and what its last plan failed at; told in one decision step only."""
+        if self._worked_on is not None and self._worked_on in scene.seen.delivered:
+            self._told.setdefault(self._worked_on, view.step)
+        done = [f"DONE block_{block}" for block, step in self._told.items() if step == view.step]
+        failed = self._failed is not None and self._failed[0] == view.step
+        return [*done, f"FAILED {self._failed[1]}"] if failed and self._failed is not None else done
 
-    def _spoken_for(self, task: TaskId) -> bool:
-        return any(held.task == task for agent, held in self._claims.items() if agent != self.agent)
+    def _spoken_for(self, me: AgentId, task: TaskId) -> bool:
+        return any(held.task == task for agent, held in self._claims.items() if agent != me)
 
     # -- what it does ------------------------------------------------------------------------------------------
 
     def _work(self, scene: Scene, view: PolicyView, order: Order) -> list[BaseModel]:
         job = scene.jobs[order.task]
         block, weight = job.block.id, job.block.weight
-        patience = PATIENCE if self._talks(view) else LONE_PATIENCE + 2 * agent_index(self.agent)
-        slot = order.slot if view.role.name in ("leader", "follower") else None
-        actions: list[BaseModel] = [MoveToBlock(block_id=block, side="left", slot=slot)]
+        talks = self._talks(view)
+        patience = PATIENCE if talks else min(PATIENCE, LONE_PATIENCE + 2 * agent_index(view.agent))
+        told = view.role.name in ("leader", "follower") and order.slot is not None and order.slot < weight
+        actions: list[BaseModel] = [MoveToBlock(block_id=block, side="left", slot=order.slot if told else None)]
         if weight > 1:
-            actions.append(Rendezvous(block_id=block, side="left", timeout=min(30, patience)))
-        left = job.pushes
-        while left > 0 and len(actions) < LANES:
+            actions.append(Rendezvous(block_id=block, side="left", timeout=patience))
+        left = job.pushes + (SPARE if talks else 0)
+        while left > 0 and len(actions) < MOST_ACTIONS:
             actions.append(Push(block_id=block, num_steps=min(left, MAX_STEPS)))
             left -= MAX_STEPS
         return actions
@@ -321,7 +337,9 @@ class ScriptedPolicy:
     def _step_aside(self, scene: Scene, steps: int) -> list[BaseModel]:
         """Moves to the nearest cell that no delivery needs, then waiting."""
         keep_out = {cell for job in scene.jobs.values() for cell in job.lane()}
-        here = scene.board.agents[agent_index(self.agent)]
+        # Who stands in line behind a face counts as force there; partners would push before they are enough.
+        keep_out |= {shifted(slot, LEFT, k) for job in scene.jobs.values() for slot in job.slots for k in (1, 2)}
+        here = scene.board.agents[agent_index(scene.agent)]
         solid = {*scene.board.solid(), *scene.board.agents} - {here}
         side = scene.board.side
         quiet = [(r, c) for r in range(side) for c in range(side) if (r, c) not in keep_out]
