@@ -44,6 +44,9 @@ class Memory:
     def blob(self, data: bytes | str) -> str:
         return "0"
 
+    def checkpoint(self) -> None:
+        pass
+
     def flush(self) -> None:
         pass
 

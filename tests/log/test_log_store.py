@@ -172,6 +172,19 @@ def test_a_long_silence_of_flush_does_not_hold_everything_in_memory(tmp_path: Pa
             assert reader.count(writer.id) == FLUSH_EVENTS
 
 
+def test_one_commit_serves_a_step_of_each_episode_in_flight(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    with LogStore.open(path) as store:
+        writers = [store.start(cell="c", seed=seed, setup={}) for seed in range(3)]
+        seen = []
+        for writer in writers:
+            writer.append("x", {}, cog_time=0, env_step=0)
+            writer.checkpoint()
+            with LogReader.open(path) as reader:
+                seen.append(sum(reader.count(w.id) for w in writers))
+    assert seen == [0, 0, 3]
+
+
 def test_a_reader_sees_what_was_flushed_while_the_writer_goes_on(tmp_path: Path) -> None:
     with LogStore.open(tmp_path / "log.db") as store:
         writer = store.start(cell="c", seed=0, setup={})

@@ -48,6 +48,9 @@ class MemoryWriter:
     def blob(self, data: bytes | str) -> str:
         return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
+    def checkpoint(self) -> None:
+        pass
+
     def flush(self) -> None:
         pass
 

@@ -78,6 +78,8 @@ class Writer(Protocol):
 
     def blob(self, data: bytes | str) -> str: ...
 
+    def checkpoint(self) -> None: ...
+
     def flush(self) -> None: ...
 
 
@@ -178,7 +180,7 @@ class Table:
             while limit is None:
                 await self._reach_barrier()
                 limit = self._spent() or await self._step()
-                self._writer.flush()
+                self._writer.checkpoint()
         except ModelFailed as error:
             limit, message = Limit.MODEL, str(error)
         finally:

@@ -32,8 +32,8 @@ class Matrix(StrictModel):
     """Every combination of the axes is a cell. A YAML file holds the same keys.
 
     `agent` names who plays, or one agent for each seat (``llm+scripted``). `set` has dotted keys of a set-up, such as
-    ``limits.max_tokens``, `options` goes to the agents of a team that take any. `interventions` change every cell, in order.
-    `references` are the floors and the ceiling that are played beside, alone with their world.
+    ``limits.max_tokens``, `options` goes to the agents of a team that take any. `interventions` change every
+    cell, in order. `references` are the floors and the ceiling that are played beside, alone with their world.
     """
 
     env: str

@@ -105,6 +105,8 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     Raises NewerSchema, CorruptLog, LogLocked, LogFull or LogError. The caller holds the writer's lock.
     """
     with translated(path):
+        if not path.exists() or path.stat().st_size == 0:
+            _make(path)
         db = sqlite3.connect(path, isolation_level=None, timeout=PATIENCE_MS / 1000)
         try:
             _prepare(db, path)
@@ -114,22 +116,32 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     return db
 
 
+def _make(path: Path) -> None:
+    """A new log appears complete, so that a reader never meets one that is half made."""
+    fresh = path.with_name(path.name + ".new")
+    try:
+        fresh.unlink(missing_ok=True)
+        db = sqlite3.connect(fresh, isolation_level=None)
+        try:
+            with transaction(db):
+                for statement in TABLES.split(";"):
+                    if statement.strip():
+                        db.execute(statement)
+                db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
+                db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        finally:
+            db.close()
+        fresh.replace(path)
+    except OSError as error:
+        raise LogError(f"{path}: the log cannot be made here: {error.strerror or error}") from error
+
+
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
-    new = not _tables(db)
-    if not new:
-        version(db, path)
+    version(db, path)
     if db.execute("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
         raise LogLocked(f"{path}: the log cannot be switched to concurrent writing; another program holds it open")
     db.execute("PRAGMA synchronous=NORMAL")
-    if new:
-        with transaction(db):
-            for statement in TABLES.split(";"):
-                if statement.strip():
-                    db.execute(statement)
-            db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
-            db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    else:
-        migrate(db, path)
+    migrate(db, path)
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:

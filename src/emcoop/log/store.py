@@ -62,6 +62,7 @@ class LogStore:
         self._known: dict[bytes, None] = {}
         self._writers: dict[tuple[str, int], EpisodeWriter] = {}
         self._closed = False
+        self._steps = 0
 
     @classmethod
     def open(cls, path: Path) -> LogStore:
@@ -231,6 +232,13 @@ class LogStore:
             self._packed.append((*head, codec, data if codec else body.decode()))
         self._events.clear()
 
+    def _checkpoint(self) -> None:
+        """One commit serves as many steps as there are episodes in flight: about one step of each."""
+        self._steps += 1
+        if self._steps >= len(self._writers):
+            self._steps = 0
+            self.flush()
+
     # -- for EpisodeWriter ---------------------------------------------------------------------------------------
 
     def _append(
@@ -307,6 +315,10 @@ class EpisodeWriter:
     def blob(self, data: bytes | str) -> str:
         """Keep data by its content; returns its SHA-256 in hexadecimal. Text is kept as UTF-8."""
         return self._store._keep(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
+
+    def checkpoint(self) -> None:
+        """A step of the episode is over: commit soon. With one episode in flight that is now. Raises LogFull."""
+        self._store._checkpoint()
 
     def flush(self) -> None:
         """Commit what was appended, by this episode and the others of the store. Raises LogFull."""
