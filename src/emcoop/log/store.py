@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +37,9 @@ EVENT_LEAST = 128
 PACK_BYTES = 128 << 10
 """Blobs of one commit are joined until they have so many bytes; a reader decompresses that much for one of them."""
 
+COMMIT_S = 0.1
+"""Steps that follow one another faster, of one episode or of many, share a commit."""
+
 REMEMBERED_BLOBS = 200_000
 """Of so many blobs the store knows that it has kept them already; a forgotten one is only compressed again."""
 
@@ -62,7 +66,7 @@ class LogStore:
         self._known: dict[bytes, None] = {}
         self._writers: dict[tuple[str, int], EpisodeWriter] = {}
         self._closed = False
-        self._steps = 0
+        self._committed = time.monotonic()
 
     @classmethod
     def open(cls, path: Path) -> LogStore:
@@ -196,6 +200,7 @@ class LogStore:
         self._blobs.clear()
         self._packs.clear()
         self._dictionaries.clear()
+        self._committed = time.monotonic()
 
     def _pack_blobs(self) -> None:
         """Contents that the log does not have yet, joined into packs of about PACK_BYTES."""
@@ -233,10 +238,7 @@ class LogStore:
         self._events.clear()
 
     def _checkpoint(self) -> None:
-        """One commit serves as many steps as there are episodes in flight: about one step of each."""
-        self._steps += 1
-        if self._steps >= len(self._writers):
-            self._steps = 0
+        if time.monotonic() - self._committed >= COMMIT_S:
             self.flush()
 
     # -- for EpisodeWriter ---------------------------------------------------------------------------------------
@@ -317,7 +319,7 @@ class EpisodeWriter:
         return self._store._keep(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
 
     def checkpoint(self) -> None:
-        """A step of the episode is over: commit soon. With one episode in flight that is now. Raises LogFull."""
+        """A step of the episode is over: commit, unless the last commit is less than COMMIT_S ago. Raises LogFull."""
         self._store._checkpoint()
 
     def flush(self) -> None:
