@@ -16,7 +16,7 @@ from emcoop.models.base import Completion, Fault, Settings, Turn
 from emcoop.models.money import cost_usd
 from emcoop.models.parsing import encodable, parsed_or_none
 from emcoop.models.remote import count, error_text, failed_attempt, json_body, public_url, with_schema_in_words
-from emcoop.models.schemas import BOUNDS, strict_form
+from emcoop.models.schemas import BOUNDS, LENGTHS, strict_form
 
 KEY = "ANTHROPIC_API_KEY"
 TOOL = "answer"
@@ -103,7 +103,7 @@ class AnthropicModel:
     ) -> dict[str, Any]:
         request: dict[str, Any] = {"model": self.model, "max_tokens": settings.max_tokens}
         extra: dict[str, Json] = {}
-        strict = strict_form(schema, BOUNDS) if schema is not None else None
+        strict = strict_form(schema, LENGTHS | BOUNDS) if schema is not None else None
         if schema is not None and self._dialect.format == "native" and strict is not None:
             extra["output_config"] = {"format": {"type": "json_schema", "schema": strict}}
         elif schema is not None and self._dialect.format != "none":

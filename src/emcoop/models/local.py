@@ -1,21 +1,24 @@
 """llama.cpp in this process through `xllamacpp`: a GGUF file, answers constrained by a JSON schema.
 
-Equal questions get equal answers, whatever else is asked and in which order, on one machine with one thread count:
+Equal questions get equal answers, whatever else is asked and in which order:
 
-- One question is evaluated at a time, in a thread of its own, so that the event loop stays free. Sequences that
-  share a batch change each other's rounding and, soon, the text: with four at once, half of a set of test answers
-  differed from the serial ones, for 12% more speed on two cores.
-- The state of a prompt's stable prefix (its leading system turns) is kept in one of `slots` sequences and used again.
-  llama.cpp would use the longest common prefix with whatever it evaluated last, which makes rounding depend on the
-  order of questions; so before each question the sequence is cut back to the prefix alone.
+- Several questions are evaluated at once by several engines, each with one thread and one question. Sequences that
+  share a batch change each other's rounding and, soon, the text: with four in one engine, half of a set of test
+  answers differed from the serial ones, for 12% more speed on two cores. More threads in one engine change rounding
+  as well, and wait for each other by spinning: on two cores that were busy with other work, two threads took 20 to 87
+  seconds for an answer that took one thread 6.
+- The state of a prompt's stable prefix (its leading system turns) is kept in one of an engine's `slots` sequences and
+  used again. llama.cpp would use the longest common prefix with whatever it evaluated last, which makes rounding
+  depend on the order of questions; so before each question the sequence is cut back to the prefix alone.
 
-The number of threads changes rounding too, and therefore is part of `describe`, as is the file's name.
+Engines run in threads of their own, so that the event loop stays free. They share the file's memory.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 import os
 import threading
 import time
@@ -23,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from emcoop.core.canonical import content_hash
 from emcoop.core.errors import MissingDependency
@@ -33,31 +36,48 @@ from emcoop.models.base import Completion, Fault, Settings, Turn
 from emcoop.models.parsing import encodable, parsed_or_none
 from emcoop.models.pull import SOURCES, find
 from emcoop.models.remote import count
+from emcoop.models.schemas import strict_form
 
 CONTEXT = 4096
 SLOTS = 4
+MOST_ENGINES = 4
 QUIET = -1
+
+COMPACT = {"whitespace_flexible": False, "key_separator": ": ", "item_separator": ", "}
+"""JSON on one line: a small model otherwise spends many of its tokens on indentation."""
+
+Written: TypeAlias = tuple[str, str, int, int, tuple[Fault, ...]]
+"""Text, finish reason, tokens read and written, faults."""
 
 
 class LocalModel:
     """One GGUF file, loaded at the first question. See the module for what keeps answers equal.
 
-    `threads` defaults to the machine's CPU count, `context` is the most tokens of prompt and answer together, and
-    `slots` is how many prefixes are kept.
+    `context` is the most tokens of prompt and answer together; `engines` answer at once (default: as many as the
+    machine has CPUs, at most 4), each with `threads` threads and `slots` kept prefixes. Of these only `threads`
+    changes an answer.
     """
 
-    at_once = 1
-
     def __init__(
-        self, name: str, path: Path, *, threads: int | None = None, context: int = CONTEXT, slots: int = SLOTS
+        self,
+        name: str,
+        path: Path,
+        *,
+        engines: int | None = None,
+        threads: int = 1,
+        context: int = CONTEXT,
+        slots: int = SLOTS,
     ) -> None:
-        self.name = f"local:{name}"
+        # A path stays out of the log; the file's name and size tell what it was.
+        self.name = f"local:{name if name in SOURCES else path.name}"
         self.path = path
-        self.threads = threads or os.cpu_count() or 1
+        self.at_once = engines or min(os.cpu_count() or 1, MOST_ENGINES)
+        self.threads = threads
         self.context = context
         self.slots = slots
-        self._engine: _Engine | None = None
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="emcoop-local")
+        self._idle: list[_Engine] = []
+        self._lock = threading.Lock()
+        self._workers = ThreadPoolExecutor(self.at_once, thread_name_prefix="emcoop-local")
 
     async def complete(
         self, turns: Sequence[Turn], *, schema: Mapping[str, Json] | None, settings: Settings
@@ -71,7 +91,7 @@ class LocalModel:
         loop = asyncio.get_running_loop()
         try:
             text, finish, read, written, faults = await loop.run_in_executor(
-                self._worker, self._answer, tuple(turns), schema, settings, stop
+                self._workers, self._answer, tuple(turns), schema, settings, stop
             )
         finally:
             stop.set()
@@ -81,15 +101,28 @@ class LocalModel:
 
     def _answer(
         self, turns: tuple[Turn, ...], schema: Mapping[str, Json] | None, settings: Settings, stop: threading.Event
-    ) -> tuple[str, str, int, int, tuple[Fault, ...]]:
+    ) -> Written:
         if stop.is_set():
             raise AttemptFailed("timeout", "nobody waits for this answer any more")
-        if self._engine is None:
-            self._engine = _Engine(self.path, self.threads, self.context, self.slots)
-        return self._engine.answer(turns, schema, settings, stop)
+        engine = self._take(_prefix(turns))
+        try:
+            return engine.answer(turns, schema, settings, stop)
+        finally:
+            with self._lock:
+                self._idle.append(engine)
+
+    def _take(self, prefix: str) -> _Engine:
+        """An idle engine, if possible one that holds the prefix; there are as many as workers."""
+        with self._lock:
+            for i, engine in enumerate(self._idle):
+                if prefix in engine.prefixes.held:
+                    return self._idle.pop(i)
+            if self._idle:
+                return self._idle.pop()
+        return _Engine(self.path, self.threads, self.context, self.slots)
 
     def describe(self) -> Mapping[str, Json]:
-        """The adapter, the name, the file's name and size, and what changes rounding."""
+        """The adapter, the name, the file's name and size, and what changes an answer."""
         return {
             "adapter": "local",
             "name": self.name.partition(":")[2],
@@ -100,12 +133,9 @@ class LocalModel:
         }
 
     async def aclose(self) -> None:
-        """Free the model's memory; waits for a question that is being answered."""
-        await asyncio.get_running_loop().run_in_executor(self._worker, self._unload)
-        self._worker.shutdown()
-
-    def _unload(self) -> None:
-        self._engine = None
+        """Free the model's memory; waits for questions that are being answered."""
+        await asyncio.to_thread(self._workers.shutdown)
+        self._idle.clear()
 
 
 @dataclass(slots=True)
@@ -129,7 +159,7 @@ class _Prefixes:
 
 
 class _Engine:
-    """The loaded model. Used from one thread."""
+    """The loaded model. Used by one thread at a time."""
 
     def __init__(self, path: Path, threads: int, context: int, slots: int) -> None:
         import xllamacpp
@@ -151,42 +181,47 @@ class _Engine:
         except RuntimeError as error:
             message = f"{path} cannot be loaded as a GGUF model: {error}"
             raise AttemptFailed("refused", message, repeats=True) from error
-        self._prefixes = _Prefixes(slots)
+        self.prefixes = _Prefixes(slots)
 
     def answer(
         self, turns: tuple[Turn, ...], schema: Mapping[str, Json] | None, settings: Settings, stop: threading.Event
-    ) -> tuple[str, str, int, int, tuple[Fault, ...]]:
-        """Text, finish reason, tokens read and written, faults. Raises AttemptFailed."""
+    ) -> Written:
+        """Raises AttemptFailed."""
         slot, reuse = self._prime(turns)
         request: dict[str, Any] = {
             "messages": _messages(turns),
             "max_tokens": settings.max_tokens,
             "temperature": settings.temperature,
-            "seed": (settings.seed or 0) + settings.sample & 0x7FFFFFFF,
+            "seed": ((settings.seed or 0) + settings.sample) & 0x7FFFFFFF,
             "id_slot": slot,
             "cache_prompt": reuse,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
         if schema is not None:
-            request["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
-        try:
-            return (*self._stream(request, stop), ())
-        except ValueError as error:
-            if schema is None:
-                raise AttemptFailed("refused", public(str(error)), repeats=True) from error
-            del request["response_format"]
-            fault = Fault("unsupported", 1, public(f"no grammar for this schema: {error}"))
-            return (*self._stream(request, stop), (fault,))
+            request["grammar"] = self._grammar(schema)
+        text, finish, read, written = self._stream(request, stop)
+        faults: tuple[Fault, ...] = ()
+        if schema is not None and text and not text.startswith("{"):
+            # llama.cpp leaves out a grammar that it cannot compile, and says so to nobody.
+            faults = (Fault("unsupported", 1, "no grammar could be made of this schema: nothing bound the answer"),)
+        return text, finish, read, written, faults
+
+    def _grammar(self, schema: Mapping[str, Json]) -> str:
+        """Compact JSON of this schema, with no other keys."""
+        import xllamacpp
+
+        closed = strict_form(schema) or dict(schema)
+        grammar: str = xllamacpp.json_schema_to_grammar(json.dumps({**closed, "x-guidance": COMPACT}))
+        return grammar
 
     def _prime(self, turns: tuple[Turn, ...]) -> tuple[int, bool]:
         """Bring one sequence to the state "prefix alone"; without a prefix, sequence 0 is evaluated afresh."""
-        stable = next((i for i, turn in enumerate(turns) if turn.role != "system"), len(turns))
-        if not 0 < stable < len(turns):
-            self._prefixes.held = {name: slot for name, slot in self._prefixes.held.items() if slot != 0}
+        prefix = _leading(turns)
+        if not prefix:
+            self.prefixes.held = {name: slot for name, slot in self.prefixes.held.items() if slot != 0}
             return 0, False
-        prefix = turns[:stable]
-        slot, known = self._prefixes.place(content_hash(list(prefix)))
+        slot, known = self.prefixes.place(_prefix(turns))
         request = {"messages": _messages(prefix), "max_tokens": 0, "id_slot": slot, "cache_prompt": known}
         reply = self._server.handle_chat_completions(request)
         if "error" in reply:
@@ -214,6 +249,16 @@ class _Engine:
         return "".join(pieces), str(last.get("finish") or "stop"), read, written
 
 
+def _leading(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+    """The system turns that come before any other; none when there is nothing else."""
+    stable = next((i for i, turn in enumerate(turns) if turn.role != "system"), 0)
+    return turns[:stable]
+
+
+def _prefix(turns: tuple[Turn, ...]) -> str:
+    return content_hash(list(_leading(turns)))
+
+
 def _messages(turns: Sequence[Turn]) -> list[dict[str, str]]:
     return [{"role": turn.role, "content": encodable(turn.content)} for turn in turns]
 
@@ -224,7 +269,9 @@ def _refused(reply: Mapping[str, Any]) -> AttemptFailed:
     return AttemptFailed("refused", public(str(message)), repeats=True)
 
 
-def make(name: str, *, threads: int | None = None, context: int = CONTEXT, slots: int = SLOTS) -> LocalModel:
+def make(
+    name: str, *, engines: int | None = None, threads: int = 1, context: int = CONTEXT, slots: int = SLOTS
+) -> LocalModel:
     """The model of a pulled name (``smollm2``) or of a GGUF file's path.
 
     Raises MissingDependency when xllamacpp or the file is not there, and UnknownName for an unknown name.
@@ -239,4 +286,4 @@ def make(name: str, *, threads: int | None = None, context: int = CONTEXT, slots
         path = Path(name).expanduser()
         if not path.is_file():
             raise MissingDependency(f"model 'local:{name}': there is no such file")
-    return LocalModel(name, path, threads=threads, context=context, slots=slots)
+    return LocalModel(name, path, engines=engines, threads=threads, context=context, slots=slots)

@@ -15,7 +15,7 @@ from emcoop.models.base import Completion, Fault, Settings, Turn
 from emcoop.models.money import cost_usd
 from emcoop.models.parsing import encodable, parsed_or_none
 from emcoop.models.remote import count, error_text, failed_attempt, json_body, public_url, with_schema_in_words
-from emcoop.models.schemas import strict_form
+from emcoop.models.schemas import LENGTHS, strict_form
 
 KEY = "OPENAI_API_KEY"
 FORMATS = ("json_schema", "json_object", "none")
@@ -131,7 +131,7 @@ class OpenAIModel:
         name = str(schema.get("title") or "answer")
         if self.base_url is not None:
             return {"name": name, "schema": dict(schema), "strict": True}
-        strict = strict_form(schema)
+        strict = strict_form(schema, LENGTHS)
         return {"name": name, "schema": strict or dict(schema), "strict": strict is not None}
 
     def _read(

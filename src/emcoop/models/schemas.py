@@ -6,26 +6,29 @@ from collections.abc import Mapping
 
 from emcoop.core.types import Json
 
-_DROPPED = frozenset({"default", "title", "discriminator", "minLength", "maxLength", "uniqueItems", "examples"})
-"""Keywords that strict mode refuses or ignores; the answer is validated against the full schema anyway."""
+NOTES = frozenset({"default", "title", "discriminator", "examples"})
+"""Keywords that constrain nothing."""
+
+LENGTHS = frozenset({"minLength", "maxLength", "uniqueItems"})
+"""Keywords that OpenAI's strict mode lacks."""
 
 BOUNDS = frozenset(
     {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "pattern"}
 )
-"""Keywords that some providers' strict mode refuses besides."""
+"""Keywords that Anthropic's strict mode refuses besides."""
 
 _NAMED = frozenset({"properties", "$defs"})
 
 
-def strict_form(schema: Mapping[str, Json], without: frozenset[str] = frozenset()) -> dict[str, Json] | None:
+def strict_form(schema: Mapping[str, Json], without: frozenset[str] = NOTES) -> dict[str, Json] | None:
     """The schema as strict structured output wants it, or None when it cannot be said so.
 
-    Every property becomes required and no others are allowed, ``oneOf`` becomes ``anyOf``, and keywords that strict
-    mode lacks are dropped, so whatever else the full schema asks is left to validation. None for objects with free
-    keys, which strict mode has no form for.
+    Every property becomes required and no others are allowed, ``oneOf`` becomes ``anyOf``, and the keywords in
+    `without` are dropped: what they ask is left to validation, which every answer goes through anyway. None for
+    objects with free keys, which strict mode has no form for.
     """
     try:
-        converted: dict[str, Json] = _strict(schema, _DROPPED | without)
+        converted: dict[str, Json] = _strict(schema, NOTES | without)
     except _Free:
         return None
     return converted

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from emcoop.core.errors import ModelRefused, ModelUnavailable
+from emcoop.core.types import Json
 from emcoop.models.base import Answer, Call, Completion, Fault, Model, Settings, Turn
 from emcoop.models.parsing import TEXT_LIMIT, encodable, parse_object
 
@@ -35,7 +37,7 @@ async def ask(
     that fails is not asked again. Never raises for what a model does: `Answer.error` then starts with
     ``unavailable``, ``refused``, ``truncated`` (cut at `max_tokens`) or ``invalid``, and `value` is None.
     """
-    schema = answer_type.model_json_schema()
+    schema = schema_of(answer_type)
     name = answer_type.__name__
     prompt = tuple(turns)
     calls: list[Call] = []
@@ -54,6 +56,12 @@ async def ask(
             return Answer(value, tuple(calls))
         prompt = (*prompt, *_again(completion.text, str(error)))
     return Answer(None, tuple(calls), error)
+
+
+@lru_cache(maxsize=256)
+def schema_of(answer_type: type[BaseModel]) -> Mapping[str, Json]:
+    """The JSON schema of this type, made once; nobody may change it."""
+    return answer_type.model_json_schema()
 
 
 def _bounded(completion: Completion) -> Completion:
