@@ -18,6 +18,13 @@ from emcoop.log.reader import LogReader
 WAIT = json.dumps({"reasoning": "", "task": "none", "actions": [{"action_type": "wait", "num_steps": 1}]})
 
 
+def faults_of(run: Path) -> list[list[str]]:
+    """The kinds of fault of each model call, in order."""
+    with LogReader.open(log_path(run)) as reader:
+        facts = dict(reader.host(1))
+        return [[f["kind"] for f in facts[e.seq]["faults"]] for e in reader.events(1, kinds=("model_call",))]
+
+
 def events_of(server: FaultyServer, run: Path, steps: int, **options: Any) -> list[Event]:
     """One agent alone on CUBE, asking this server for every plan."""
     matrix = Matrix(
@@ -57,7 +64,7 @@ def test_every_fault_is_survived_and_told_with_its_cost(faulty_server: FaultySer
     ]
     events = events_of(faulty_server, tmp_path, 6)
     calls = [e.payload for e in events if e.kind == "model_call"]
-    kinds = [[fault["kind"] for fault in call["faults"]] for call in calls]
+    kinds = faults_of(tmp_path)
     assert kinds[:2] == [["rate_limit", "server"], ["timeout"]]
     assert set(kinds[2]) <= {"connection", "truncated"}
     assert len(kinds[2]) == 2
@@ -73,6 +80,20 @@ def test_every_fault_is_survived_and_told_with_its_cost(faulty_server: FaultySer
     assert end["limit"] == "horizon"
     assert end["usage"]["calls"] == len(calls) == 8
     assert end["usage"]["output_tokens"] == sum(call["usage"]["output_tokens"] for call in calls)
+
+
+def test_faults_on_the_way_leave_the_digest_as_it_is(faulty_server: FaultyServer, tmp_path: Path) -> None:
+    faulty_server.answer = lambda body: WAIT
+    events_of(faulty_server, tmp_path / "smooth", 2)
+    faulty_server.script = [faulty.status(500), faulty.rate_limited("0")]
+    events_of(faulty_server, tmp_path / "rough", 2)
+    assert faults_of(tmp_path / "smooth") == [[], []]
+    assert faults_of(tmp_path / "rough") == [["server", "rate_limit"], []]
+    digests = []
+    for run in ("smooth", "rough"):
+        with LogReader.open(log_path(tmp_path / run)) as reader:
+            digests.append(reader.digest(1))
+    assert digests[0] == digests[1]
 
 
 def test_a_server_that_never_recovers_ends_the_episode_after_bounded_requests(

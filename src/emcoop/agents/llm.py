@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, create_model, model_validator
 
 from emcoop.agents.base import Decision, Seat, View
+from emcoop.agents.narrow import narrowed
 from emcoop.agents.prompts import interrupt_turn, one_line, plan_turn, speak_turn, system_turn
 from emcoop.core.config import StrictModel, load, nearest
 from emcoop.core.errors import ConfigError
@@ -183,7 +184,10 @@ class LlmAgent:
         )
         turns = (system_turn(self._rules, self._env.plan_schema, view), turn)
         began = time.perf_counter()
-        answer = await ask(self._model, turns, answer_type, settings, attempts=options.attempts, check=check)
+        schema = narrowed(answer_type, self._env.allowed(view.observation))
+        answer = await ask(
+            self._model, turns, answer_type, settings, attempts=options.attempts, schema=schema, check=check
+        )
         measured = time.perf_counter() - began
         # An answer from the cache counts with the time that it took when it was made.
         measured += sum(

@@ -89,8 +89,14 @@ def _show(reader: LogReader, row: EpisodeRow, *, json: bool) -> None:
     if json:
         print_json(_row(row))
         return
+    facts = reader.host(row.id)
+    place, beside = next(facts, (None, {}))
     for event in reader.events(row.id):
-        print(_line(event))
+        line = _line(event)
+        if event.seq == place:
+            line += _faults(beside)
+            place, beside = next(facts, (None, {}))
+        print(line)
     print(f"digest {reader.digest(row.id)}")
 
 
@@ -102,6 +108,12 @@ def _line(event: Event) -> str:
     if len(text) > SHOWN_CHARS:
         text = text[: SHOWN_CHARS - 1] + "…"
     return f"{when} {event.agent or '':9s} {event.kind:16s} {text}".rstrip()
+
+
+def _faults(facts: Mapping[str, Any]) -> str:
+    """The attempts that failed before a model answered; host facts, outside the digest."""
+    kinds = [fault["kind"] for fault in facts.get("faults", ())]
+    return f"   (after {', '.join(kinds)}; waited {facts['waited_s']:.1f} s)" if kinds else ""
 
 
 def _steps(payload: Mapping[str, Any]) -> str:

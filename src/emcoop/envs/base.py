@@ -120,6 +120,13 @@ class Environment(Protocol[S]):
         """An instance of `plan_schema` as a `Plan` with the task's name."""
         ...
 
+    def allowed(self, observation: BaseModel) -> Mapping[str, Sequence[Json]]:
+        """The values that exist now for fields of a plan, by field name (CUBE: the blocks that are left).
+
+        Guides models whose answers are constrained; `check_plan` judges all the same.
+        """
+        ...
+
     def wait_plan(self, steps: int = 1) -> Plan:
         """The null plan: do nothing for some steps."""
         ...

@@ -31,7 +31,6 @@ def record_decision(table: Table, agent: AgentId, faculty: str, view: View, deci
 
 def _call(table: Table, faculty: str, call: Call) -> dict[str, Json]:
     done = call.completion
-    faults = [{"kind": f.kind, "attempt": f.attempt, "status": f.status, "message": f.message} for f in call.faults]
     return {
         "faculty": faculty,
         "schema": call.schema_name,
@@ -40,12 +39,16 @@ def _call(table: Table, faculty: str, call: Call) -> dict[str, Json]:
         "answer": table.blob(done.text) if done else None,
         "finish_reason": done.finish_reason if done else None,
         "usage": to_json(done.usage) if done else None,
-        "faults": faults,
         "error": call.error,
-        "cached": bool(done and done.cached),
     }
 
 
 def _host(call: Call) -> dict[str, Json]:
-    waited = sum(fault.waited_s for fault in call.faults)
-    return {"latency_s": call.completion.latency_s if call.completion else None, "waited_s": waited}
+    """What the network and the cache had to do with the call: real, not repeatable, and outside the digest."""
+    done = call.completion
+    return {
+        "latency_s": done.latency_s if done else None,
+        "waited_s": sum(fault.waited_s for fault in call.faults),
+        "cached": bool(done and done.cached),
+        "faults": to_json(call.faults),
+    }

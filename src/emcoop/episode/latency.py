@@ -61,13 +61,14 @@ class _Tokens:
     def __call__(self, agent: AgentId, decision: Decision[Any]) -> Micros:
         usage, c = decision.usage, self.config
         if decision.calls:
-            read, written = usage.input_tokens - usage.cached_tokens, usage.output_tokens
+            # What a provider has cached is its own business and may differ between runs; it does not count here.
+            read, written = usage.input_tokens, usage.output_tokens
         else:
             value = decision.value
             shown = value.to_json() if hasattr(value, "to_json") else value
             read, written = 0, len(canonical_json(shown)) // CHARACTERS_PER_TOKEN
         calls = max(1, usage.calls)
-        seconds = c.base_s * calls + c.per_input_token_s * max(0, read) + c.per_output_token_s * written
+        seconds = c.base_s * calls + c.per_input_token_s * read + c.per_output_token_s * written
         return self.spread(agent, seconds)
 
 

@@ -113,6 +113,16 @@ class FaultFields(Payload):
     attempt: int = _field("which attempt, from 1")
     status: int | None = _field("HTTP status, if there was one")
     message: str = _field("what the provider said")
+    waited_s: float = _field("seconds waited before the next attempt")
+
+
+class CallFacts(Payload):
+    """The host facts beside a `model_call`: they differ from run to run, so the digest does not cover them."""
+
+    latency_s: float | None = _field("real seconds until the answer, retries included, or null when none came")
+    waited_s: float = _field("of these, seconds waited between attempts")
+    cached: bool = _field("whether the answer came from emcoop's cache")
+    faults: list[FaultFields] = _field("the attempts that failed before")
 
 
 class TurnFields(Payload):
@@ -187,9 +197,7 @@ class ModelCall(Payload):
     answer: str | None = _field("blob of the answer's text, null when none came")
     finish_reason: str | None = _field("`stop`, `length` or the provider's word")
     usage: UsageFields | None = _field("what the call used")
-    faults: list[FaultFields] = _field("the attempts that failed before")
     error: str | None = _field("why the answer could not be used, or null")
-    cached: bool = _field("whether it came from the cache")
 
 
 class MessageSent(Payload):

@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from emcoop.log.events import (
     CATALOGUE,
     TEAM_KINDS,
+    CallFacts,
     FailureFields,
     FaultFields,
     Payload,
@@ -23,6 +24,7 @@ PARTS: dict[str, type[Payload]] = {
     "usage": UsageFields,
     "failure": FailureFields,
     "plan": PlanFields,
+    "call-facts": CallFacts,
     "fault": FaultFields,
     "turn": TurnFields,
     "score": ScoreFields,

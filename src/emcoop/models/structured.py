@@ -29,22 +29,24 @@ async def ask(
     settings: Settings,
     *,
     attempts: int = 2,
+    schema: Mapping[str, Json] | None = None,
     check: Callable[[A], str | None] | None = None,
 ) -> Answer:
-    """Ask for one `answer_type`; `check` may refuse a well-formed value by returning what is wrong with it.
+    """Ask for one `answer_type`.
 
-    At most `attempts` calls are made; each further one shows the model its answer and what was wrong. A model
-    that fails is not asked again. Never raises for what a model does: `Answer.error` then starts with
-    ``unavailable``, ``refused``, ``truncated`` (cut at `max_tokens`) or ``invalid``, and `value` is None.
+    `schema` (by default the type's own) guides the model, and `check` may refuse a well-formed value by returning
+    what is wrong with it. At most `attempts` calls are made; each further one shows the model its answer and what
+    was wrong. A model that fails is not asked again. Never raises for what a model does: `Answer.error` then starts
+    with ``unavailable``, ``refused``, ``truncated`` (cut at `max_tokens`) or ``invalid``, and `value` is None.
     """
-    schema = schema_of(answer_type)
+    guide = schema_of(answer_type) if schema is None else schema
     name = answer_type.__name__
     prompt = tuple(turns)
     calls: list[Call] = []
     error: str | None = "invalid: no attempt was allowed"
     for _ in range(attempts):
         try:
-            completion = _bounded(await model.complete(prompt, schema=schema, settings=settings))
+            completion = _bounded(await model.complete(prompt, schema=guide, settings=settings))
         except (ModelUnavailable, ModelRefused) as failure:
             word = "unavailable" if isinstance(failure, ModelUnavailable) else "refused"
             error = f"{word}: {failure}"

@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from emcoop.core.types import NO_TASK, AgentId, Category, Failure, Json, Phase, Plan, TaskId, agent_index
 from emcoop.envs.base import Done, Failed, Grounding, Primitive, Progress
-from emcoop.envs.cube.navigate import first_step
 from emcoop.envs.cube.state import (
     DCOL,
     DOWN,
@@ -34,6 +33,7 @@ from emcoop.envs.cube.state import (
     WALL,
     CubeState,
 )
+from emcoop.envs.paths import first_step
 
 Direction = Literal["up", "down", "left", "right"]
 Side = Literal["left", "right", "up", "down"]

@@ -134,6 +134,15 @@ class Cube:
         assert isinstance(answer, actions.CubePlan)
         return Plan(answer.task, tuple(answer.actions), answer.reasoning)
 
+    def allowed(self, observation: BaseModel) -> Mapping[str, Sequence[Json]]:
+        assert isinstance(observation, observe.CubeObservation)
+        blocks = [block.id for block in observation.blocks]
+        return {
+            "block_id": blocks,
+            "task": ["none", *(actions.task_name(block, side) for block in blocks for side in SIDES)],
+            "agent_id": [agent for agent in self.agents if agent != observation.agent],
+        }
+
     def wait_plan(self, steps: int = 1) -> Plan:
         return Plan("none", (actions.Wait(num_steps=min(max(1, steps), actions.MAX_STEPS)),))
 
