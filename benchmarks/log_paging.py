@@ -119,7 +119,7 @@ class Play:
         turns = [{"role": "system", "content": writer.blob(RULES.format(agent=agent) * 2)}]
         turns.append({"role": "user", "content": writer.blob(prompt)})
         call = {"faculty": faculty, "schema": faculty, "model": "small", "prompt": turns, "answer": writer.blob(answer)}
-        rest = {"finish_reason": "stop", "usage": USAGE, "faults": [], "error": None, "cached": False}
+        rest = {"finish_reason": "stop", "usage": USAGE, "error": None}
         self.event("model_call", {**call, **rest}, agent)
         decision = {
             "faculty": faculty,
