@@ -39,6 +39,15 @@ def test_an_action_that_nobody_can_be_named_in_is_no_choice() -> None:
         jsonschema.validate(plan(action_type="wait_for", agent_id="agent_0"), schema)
 
 
+def test_lists_and_texts_can_be_kept_short() -> None:
+    schema = narrowed(CubePlan, {}, {"actions": 1, "reasoning": 5})
+    wait = {"action_type": "wait", "num_steps": 1}
+    jsonschema.validate({"reasoning": "short", "task": "none", "actions": [wait]}, schema)
+    for wrong in ({"actions": [wait, wait]}, {"reasoning": "longer"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({"reasoning": "", "task": "none", "actions": [wait], **wrong}, schema)
+
+
 def test_the_full_schema_is_left_as_it_was() -> None:
     before = CubePlan.model_json_schema()
     narrowed(CubePlan, {"block_id": [7]})

@@ -40,6 +40,7 @@ class LlmOptions(StrictModel):
     `prompt` is one of the environment's prompt variants (default: its first); `attempts` how often one question is
     asked until its answer can be read; `memory` how many own events a prompt tells; `unavailable` after how many
     questions in a row that found no model the agent gives up; `message_chars` the longest message it may write.
+    `reasoning_chars` and `plan_actions` keep the answers of a constrained model short.
     """
 
     prompt: str | None = None
@@ -50,6 +51,13 @@ class LlmOptions(StrictModel):
     memory: int = Field(default=12, ge=0)
     unavailable: int = Field(default=3, ge=1)
     message_chars: int = Field(default=500, ge=1, le=2000)
+    reasoning_chars: int | None = Field(default=None, ge=1)
+    plan_actions: int | None = Field(default=None, ge=1)
+
+    def longest(self) -> dict[str, int]:
+        """The bounds of `reasoning_chars` and `plan_actions`, by the name of the field they bound."""
+        bounds = {"reasoning": self.reasoning_chars, "actions": self.plan_actions}
+        return {field: bound for field, bound in bounds.items() if bound is not None}
 
 
 def _cut(text: object) -> object:
@@ -184,7 +192,7 @@ class LlmAgent:
         )
         turns = (system_turn(self._rules, self._env.plan_schema, view), turn)
         began = time.perf_counter()
-        schema = narrowed(answer_type, self._env.allowed(view.observation))
+        schema = narrowed(answer_type, self._env.allowed(view.observation), options.longest())
         answer = await ask(
             self._model, turns, answer_type, settings, attempts=options.attempts, schema=schema, check=check
         )

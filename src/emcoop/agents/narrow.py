@@ -18,17 +18,21 @@ from emcoop.core.canonical import canonical_json
 from emcoop.core.types import Json
 
 
-def narrowed(answer_type: type[BaseModel], allowed: Mapping[str, Sequence[Json]]) -> Mapping[str, Json]:
+def narrowed(
+    answer_type: type[BaseModel], allowed: Mapping[str, Sequence[Json]], longest: Mapping[str, int] | None = None
+) -> Mapping[str, Json]:
     """The schema of this type in which a field named in `allowed` can only have those values.
 
-    An action with a field for which no value is left is no choice any more.
+    An action with a field for which no value is left is no choice any more. `longest` bounds the length of lists and
+    texts by field name, below what the type admits.
     """
-    return _narrowed(answer_type, canonical_json(allowed))
+    return _narrowed(answer_type, canonical_json(allowed), canonical_json(longest or {}))
 
 
 @lru_cache(maxsize=512)
-def _narrowed(answer_type: type[BaseModel], allowed: bytes) -> Mapping[str, Json]:
+def _narrowed(answer_type: type[BaseModel], allowed: bytes, longest: bytes) -> Mapping[str, Json]:
     values: dict[str, list[Json]] = json.loads(allowed)
+    lengths: dict[str, int] = json.loads(longest)
     schema = deepcopy(answer_type.model_json_schema())
     definitions: dict[str, Any] = schema.get("$defs", {})
     gone = {f"#/$defs/{name}" for name, body in definitions.items() if _impossible(body, values)}
@@ -36,6 +40,11 @@ def _narrowed(answer_type: type[BaseModel], allowed: bytes) -> Mapping[str, Json
         for field, known in values.items():
             if field in body.get("properties", {}):
                 body["properties"][field] = {"enum": known}
+        for field, length in lengths.items():
+            shape = body.get("properties", {}).get(field)
+            if shape is not None:
+                bound = "maxItems" if shape.get("type") == "array" else "maxLength"
+                shape[bound] = min(length, shape.get(bound, length))
     without: Mapping[str, Json] = _without(schema, gone)
     return without
 

@@ -137,8 +137,10 @@ class Cube:
     def allowed(self, observation: BaseModel) -> Mapping[str, Sequence[Json]]:
         assert isinstance(observation, observe.CubeObservation)
         blocks = [block.id for block in observation.blocks]
+        slots = max((block.weight for block in observation.blocks), default=0)
         return {
             "block_id": blocks,
+            "slot": [None, *range(slots)],
             "task": ["none", *(actions.task_name(block, side) for block in blocks for side in SIDES)],
             "agent_id": [agent for agent in self.agents if agent != observation.agent],
         }
