@@ -27,7 +27,7 @@ LANGUAGE_MODEL = Matrix(
     agent="llm",
     model="local:smollm2",
     seeds="0-1",
-    set={"limits.max_tokens": 8000},
+    set={"limits.max_tokens": 6000},
     options={"prompt": "short", "max_tokens": 192, "plan_actions": 2, "reasoning_chars": 80},
 )
 """A token budget ends these episodes: the model is small and slow, and plays near the floor."""
