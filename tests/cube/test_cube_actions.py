@@ -21,8 +21,8 @@ from emcoop.envs.cube.actions import (
     WaitFor,
     Yield,
     check_plan,
-    ground,
 )
+from emcoop.envs.cube.grounding import ground
 from emcoop.envs.cube.state import CubeState
 
 Others = str | Callable[[int], str]

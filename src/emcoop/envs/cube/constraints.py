@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from emcoop.core.types import AgentId, Constraint, TaskConstraints, TaskId, agent_names
-from emcoop.envs.cube.actions import at_face, faced_block, parse_task, task_name
+from emcoop.envs.cube.contact import at_face, faced_block, parse_task, task_name
 from emcoop.envs.cube.rules import chain, pushed_block
 from emcoop.envs.cube.state import DCOL, DOWN, DROW, LEFT, PUSH_OF_SIDE, RIGHT, SIDE_OF_PUSH, UP, CubeState
 

@@ -26,7 +26,7 @@ from emcoop.core.types import (
     agent_names,
 )
 from emcoop.envs.base import Grounding, Progress, Transition
-from emcoop.envs.cube import actions, generator, observe, prompts
+from emcoop.envs.cube import actions, contact, generator, grounding, observe, prompts
 from emcoop.envs.cube.state import (
     OCCUPIED,
     PRIMITIVES,
@@ -141,7 +141,7 @@ class Cube:
         return {
             "block_id": blocks,
             "slot": [None, *range(slots)],
-            "task": ["none", *(actions.task_name(block, side) for block in blocks for side in SIDES)],
+            "task": ["none", *(contact.task_name(block, side) for block in blocks for side in SIDES)],
             "agent_id": [agent for agent in self.agents if agent != observation.agent],
         }
 
@@ -152,7 +152,7 @@ class Cube:
         return actions.check_plan(state, agent, plan)
 
     def ground(self, state: CubeState, agent: AgentId, action: BaseModel, progress: Progress) -> Grounding:
-        return actions.ground(state, agent, action, progress)
+        return grounding.ground(state, agent, action, progress)
 
     def observe(
         self, state: CubeState, agent: AgentId, history: Sequence[ActionRecord] = ()
@@ -170,7 +170,7 @@ class Cube:
         return observe.array(state)
 
     def tasks(self, state: CubeState) -> tuple[TaskId, ...]:
-        return tuple(actions.task_name(int(b), side) for b in np.flatnonzero(state.alive) for side in SIDES)
+        return tuple(contact.task_name(int(b), side) for b in np.flatnonzero(state.alive) for side in SIDES)
 
     def constraints(
         self, state: CubeState, actions: Mapping[AgentId, int], named: frozenset[TaskId] = frozenset()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from emcoop.core.types import ActionRecord, AgentId, agent_index
-from emcoop.envs.cube.actions import faced_block
+from emcoop.envs.cube.contact import faced_block
 from emcoop.envs.cube.state import PUSH_OF_SIDE, RESULTS, SIDES, CubeState
 
 HISTORY_STEPS = 5

@@ -12,8 +12,9 @@ from pydantic import BaseModel
 from emcoop.core.config import StrictModel, load
 from emcoop.core.seeds import Stream
 from emcoop.core.types import NO_TASK, AgentId, Choice, Interrupt, Outgoing, Plan, agent_index
-from emcoop.envs.cube.actions import MAX_STEPS, Direction, Move, MoveToBlock, Push, Wait, task_name
+from emcoop.envs.cube.actions import MAX_STEPS, Direction, Move, MoveToBlock, Push, Wait
 from emcoop.envs.cube.board import Board
+from emcoop.envs.cube.contact import task_name
 from emcoop.envs.cube.observe import CubeObservation, SeenBlock
 from emcoop.envs.cube.planner import JointPlan, Run, next_phase, share
 from emcoop.envs.cube.scripted import ScriptedPolicy
