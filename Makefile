@@ -1,5 +1,5 @@
 # make demo: see it work. make test: prove it. Both set themselves up.
-PY ?= python3
+PY ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
