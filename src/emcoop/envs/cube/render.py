@@ -46,7 +46,10 @@ def _block(b: int, row: int, col: int, weight: int, cell: int) -> str:
     )
     if cell < 20:
         return box
-    text = f'<text x="{x + width / 2:g}" y="{y + width / 2 + 4:g}" font-size="12" fill="{ink}">#{b} w{weight}</text>'
+    size = 10 if weight == 1 else 13
+    text = (
+        f'<text x="{x + width / 2:g}" y="{y + width / 2 + 4:g}" font-size="{size}" fill="{ink}">#{b} w{weight}</text>'
+    )
     return box + text
 
 
