@@ -6,6 +6,8 @@ The world is fully observed: everybody sees all agents, all blocks and the recen
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,11 +90,8 @@ def observe(state: CubeState, agent: AgentId, horizon: int, history: Sequence[Ac
         for b, (row, col, weight) in enumerate(state.blocks.tolist())
         if alive[b]
     ]
-    past = tuple(
-        SeenAction(agent=h.agent, step=h.step, action=h.action, primitive=h.primitive, status=h.status)
-        for h in history
-        if h.step >= state.step - HISTORY_STEPS
-    )
+    recent = takewhile(lambda record: record.step >= state.step - HISTORY_STEPS, reversed(history))
+    past = tuple(reversed([_seen_action(record) for record in recent]))
     return CubeObservation(
         agent=agent,
         step=state.step,
@@ -104,6 +103,18 @@ def observe(state: CubeState, agent: AgentId, horizon: int, history: Sequence[Ac
         delivered=tuple(int(b) for b in np.flatnonzero(state.alive == 0)),
         last_result=RESULTS[int(state.last[agent_index(agent), 0])],
         history=past,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _seen_action(record: ActionRecord) -> SeenAction:
+    """Made once for all agents and steps that see it."""
+    return SeenAction(
+        agent=record.agent,
+        step=record.step,
+        action=record.action,
+        primitive=record.primitive,
+        status=record.status,
     )
 
 
