@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-NAMES = ("cube_steps", "loop_overhead", "throughput", "log_paging")
+NAMES = ("cube_steps", "loop_overhead", "throughput", "log_paging", "viewer_open", "ma_crafter_steps")
 
 
 def main(names: list[str]) -> int:

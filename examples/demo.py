@@ -10,7 +10,7 @@ from pathlib import Path
 
 from emcoop.cli.output import say
 from emcoop.cli.reporting import show
-from emcoop.cli.running import play_into
+from emcoop.cli.running import How, play_into
 from emcoop.core.errors import MissingDependency
 from emcoop.experiment.matrix import Matrix
 from emcoop.models.pull import pull
@@ -43,7 +43,7 @@ def main(folder: Path) -> int:
         say(f"without the language model ({str(error).splitlines()[0]}); the scripted teams play alone")
     errors: list[str] = []
     for matrix in matrices:
-        errors += play_into(matrix.study(), matrix, folder, jobs=2, cache=None)
+        errors += play_into(matrix.study(), matrix, folder, How(jobs=2))
     show(folder, json=False)
     for error in errors:
         say(f"failed: {error}")

@@ -2,8 +2,9 @@
 
 The layers, each importing only from those below it (``docs/architecture.md`` says why):
 
-    cli  rl                              faces: command line, PettingZoo
-    analysis                             logs -> tables, intervals, reports
+    cli  viewer  rl                      faces: command line, web page, PettingZoo
+    experiment   analysis                cells x seeds in a run folder; logs -> tables, intervals, reports
+    interventions                        Setup -> Setup
     episode                              the interaction loop: world x team x topology x clock -> log
     agents   topologies   metrics        who decides; who may speak to whom and when; log -> numbers
     models   envs         log            language models; worlds; the event store

@@ -19,10 +19,11 @@ MAY_IMPORT = {
     "experiment": {"core", "models", "envs", "log", "agents", "topologies", "metrics", "episode", "interventions"},
     "analysis": {"core", "models", "envs", "log", "agents", "topologies", "metrics", "episode"},
     "rl": {"core", "envs"},
+    "viewer": {"core", "envs", "log", "metrics", "episode", "experiment", "analysis"},
     "__main__.py": {"cli"},
     "cli": {
         *("core", "models", "envs", "log", "agents", "topologies", "metrics", "episode"),
-        *("interventions", "experiment", "analysis"),
+        *("interventions", "experiment", "analysis", "viewer"),
     },
 }
 

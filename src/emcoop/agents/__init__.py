@@ -11,6 +11,8 @@ AGENTS = Registry(
         "replayed": "emcoop.agents.replayed:make",
         "null": "emcoop.agents.null:make_null",
         "composite": "emcoop.agents.null:make_composite",
+        "relay": "emcoop.agents.relay:make",
+        "altered": "emcoop.agents.altered:make",
         "random": "emcoop.agents.reference:make_random",
         "noop": "emcoop.agents.reference:make_noop",
         "greedy": "emcoop.agents.reference:make_greedy",

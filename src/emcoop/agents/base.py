@@ -96,13 +96,14 @@ class Decision(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Where an agent sits: what a factory needs to make one."""
+    """Where an agent sits: what a factory needs to make one. `models` has every model of the seat by its name."""
 
     agent: AgentId
     env: AnyEnvironment
     seed: int
     model: Model | None = None
     options: Mapping[str, Json] = field(default_factory=dict)
+    models: Mapping[str, Model] = field(default_factory=dict)
 
 
 class Agent(Protocol):

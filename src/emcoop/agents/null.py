@@ -15,7 +15,8 @@ from pydantic import BaseModel, field_validator
 from emcoop.agents import AGENTS
 from emcoop.agents.base import Agent, Decision, Seat, View
 from emcoop.core.canonical import canonical_json
-from emcoop.core.config import StrictModel, load
+from emcoop.core.config import StrictModel, load, nearest
+from emcoop.core.errors import ConfigError
 from emcoop.core.types import Choice, Interrupt, Json, Outgoing, Plan
 from emcoop.envs.base import Done, Grounding, Primitive, Progress
 
@@ -79,10 +80,25 @@ class Composite:
 
 
 class Part(StrictModel):
-    """One agent by its registered name, with its options. A bare name stands for itself."""
+    """One agent by its registered name, with its options. A bare name stands for itself.
+
+    `model` is one of the seat's models; without it, an agent that needs one gets the seat's own.
+    """
 
     agent: str
     options: dict[str, Any] = {}
+    model: str | None = None
+
+    def take(self, seat: Seat) -> Agent:
+        """Make the agent in this seat. Raises UnknownName and ConfigError."""
+        model = seat.model
+        if self.model is not None:
+            if self.model not in seat.models:
+                known = nearest(self.model, seat.models)
+                raise ConfigError(f"{seat.agent}: model {self.model!r} is not among the seat's models; {known}")
+            model = seat.models[self.model]
+        made: Agent = AGENTS.get(self.agent)(replace(seat, options=self.options, model=model))
+        return made
 
 
 class CompositeOptions(StrictModel):
@@ -122,7 +138,7 @@ def make_composite(seat: Seat) -> Composite:
         spec: Part = getattr(options, faculty) or options.base
         key = canonical_json(spec)
         if key not in made:
-            made[key] = AGENTS.get(spec.agent)(replace(seat, options=spec.options))
+            made[key] = spec.take(seat)
         return made[key]
 
     return Composite(plan=part("plan"), speak=part("speak"), interrupt=part("interrupt"), act=part("act"))

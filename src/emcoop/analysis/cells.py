@@ -73,6 +73,8 @@ class EpisodeRecord:
     impossible: str | None
     split: str
     error: str | None = None
+    version: str = ""
+    """What played it: emcoop and the environment with their versions."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,13 @@ def read_record(reader: Reader, episode: LoggedEpisode) -> EpisodeRecord:
         impossible=opening.get("impossible"),
         split=split_of(episode.seed),
         error=outcome.get("error"),
+        version=_version(opening),
     )
+
+
+def _version(opening: Mapping[str, Json]) -> str:
+    env = opening.get("env") or {}
+    return printable(f"emcoop {opening.get('emcoop', '?')}, {env.get('name', '?')} {env.get('version', '?')}")
 
 
 def _opening(events: Iterable[Event]) -> Mapping[str, Json]:
@@ -218,7 +226,7 @@ def _row(cell: str, records: Sequence[EpisodeRecord]) -> Row:
         level=printable(str(setup.get("level", "?"))),
         agents=int(setup.get("agents", 0)),
         topology=printable(str(setup.get("topology", "?"))),
-        agent=printable("+".join(dict.fromkeys(str(seat.get("agent", "?")) for seat in team))),
+        agent=printable("+".join(dict.fromkeys(agent_of(seat, bool(setup.get("interventions"))) for seat in team))),
         model=printable("+".join(models)) or None,
         interventions=tuple(printable(str(name)) for name in setup.get("interventions") or ()),
         n=len(finished),
@@ -234,6 +242,16 @@ def _row(cell: str, records: Sequence[EpisodeRecord]) -> Row:
         split="+".join(sorted({record.split for record in records})),
         error=next((record.error for record in failed if record.error), None),
     )
+
+
+def agent_of(seat: Mapping[str, Json], changed: bool) -> str:
+    """Who sits in a seat; in a cell that interventions have changed, who sat there before they wrapped it."""
+    options = seat.get("options") or {}
+    kept = {"composite": "base", "altered": "inner"}.get(str(seat.get("agent"))) if changed else None
+    inner = options.get(kept) if kept else None
+    if isinstance(inner, Mapping):
+        return agent_of(inner, changed)
+    return str(seat.get("agent", "?"))
 
 
 def _estimate(records: Sequence[EpisodeRecord], name: str) -> Estimate:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from emcoop.analysis.answers import Answers, sections
 from emcoop.analysis.cells import EpisodeRecord, Row, names_of, split_references, summarise
 from emcoop.analysis.stats import Estimate
 from emcoop.analysis.svg import Point, dot_chart, legend, text, timeline
@@ -19,6 +20,7 @@ from emcoop.analysis.words import interval, limits, number
 from emcoop.core.errors import ConfigError
 from emcoop.metrics import Direction, Trace, load_metric
 
+NO_ANSWERS = Answers()
 KEY_METRICS = ("M1", "M6", "M13")
 Frame = tuple[str, str]
 """A caption and an SVG document."""
@@ -54,13 +56,14 @@ def write_report(
     title: str = "emcoop report",
     frames: Sequence[Frame] = (),
     episode: tuple[EpisodeRecord, Trace] | None = None,
+    answers: Answers = NO_ANSWERS,
 ) -> None:
     """Write the report of these cells to `path`, all of it or nothing.
 
-    `frames` are pictures of the world, `episode` is the one whose timeline is drawn (see `choose_episode`). Raises
-    ConfigError when the file cannot be written.
+    `frames` are pictures of the world, `episode` is the one whose timeline is drawn (see `choose_episode`), `answers`
+    what analyses have to say. Raises ConfigError when the file cannot be written.
     """
-    _write(path, page(rows, title=title, frames=frames, episode=episode))
+    _write(path, page(rows, title=title, frames=frames, episode=episode, answers=answers))
 
 
 def choose_episode(records: Iterable[EpisodeRecord]) -> EpisodeRecord | None:
@@ -75,9 +78,11 @@ def page(
     title: str = "emcoop report",
     frames: Sequence[Frame] = (),
     episode: tuple[EpisodeRecord, Trace] | None = None,
+    answers: Answers = NO_ANSWERS,
 ) -> str:
     """The report as one HTML document."""
     parts = [f"<h1>{text(title)}</h1>", *_seeds(rows), *_outcome(rows), *_metrics(rows), *_charts(rows)]
+    parts.extend(sections(rows, answers))
     if episode is not None:
         parts.extend(_episode(*episode))
     parts.extend(_frames(frames))

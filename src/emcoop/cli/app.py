@@ -28,6 +28,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 Run = Annotated[Path, typer.Argument(help="A run folder, or a log file.")]
 
 
+class Executor(StrEnum):
+    """Where episodes are played."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
 class Kind(StrEnum):
     """What can be listed."""
 
@@ -55,22 +62,80 @@ def run(
     out: Annotated[Path | None, typer.Option(help="The run folder; by default runs/NAME, named by content.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Episodes in flight at once.")] = 1,
     cache: Annotated[Path | None, typer.Option(help="A file that keeps model answers for repeats.")] = None,
+    shard: Annotated[str | None, typer.Option(help="Play only the part i/n of the episodes; see merge.")] = None,
+    max_usd: Annotated[float | None, typer.Option(help="Begin no episode once so many dollars are spent.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="... once so many tokens are used.")] = None,
+    max_hours: Annotated[float | None, typer.Option(help="... after so many hours.")] = None,
+    repeats: Annotated[int, typer.Option(min=0, help="Tries more of an episode that a provider spoiled.")] = 1,
+    calls: Annotated[int | None, typer.Option(min=1, help="Model calls in flight at most; by default 8 to 64.")] = None,
+    executor: Annotated[Executor, typer.Option(help="In this process, or on a Ray cluster.")] = Executor.LOCAL,
+    workers: Annotated[int, typer.Option(min=1, help="With ray: into so many parts the episodes are divided.")] = 2,
+    address: Annotated[str | None, typer.Option(help="With ray: the cluster; by default a local one is made.")] = None,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Say what it will take, and play nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Play however much it is.")] = False,
     json: Json = False,
 ) -> None:
     """Play episodes and report on them. An interrupted or extended run goes on where it was."""
     from emcoop.cli import running
+    from emcoop.core.config import load
+    from emcoop.experiment.study import Caps, Shard
 
     axes = {"level": level, "agents": agents, "topology": topology, "agent": agent, "model": model}
     matrix = running.matrix_of(what, axes, seeds, set_ or [], option or [], intervention, references)
-    running.run(matrix, out, jobs=jobs, cache=cache, json=json)
+    caps = load(Caps, {"usd": max_usd, "tokens": max_tokens, "hours": max_hours}, "caps")
+    part = Shard.parse(shard) if shard is not None else None
+    how = running.How(
+        jobs=jobs,
+        cache=cache,
+        caps=caps,
+        shard=part,
+        repeats=repeats,
+        calls=calls,
+        yes=yes,
+        workers=workers if executor is Executor.RAY else None,
+        address=address,
+    )
+    (running.estimate if estimate else running.run)(matrix, out, how, json=json)
 
 
 @app.command()
-def report(run: Run, json: Json = False) -> None:
-    """Tables of a run's episodes, and its report.html."""
+def merge(
+    run: Annotated[Path, typer.Argument(help="The run folder whose shards have been played.")], json: Json = False
+) -> None:
+    """Put the shards of a run together into its log."""
+    from emcoop.cli import running
+
+    running.merge_shards(run, json=json)
+
+
+@app.command()
+def report(
+    run: Run,
+    parquet: Annotated[Path | None, typer.Option(help="Write episodes and events as Parquet into this folder.")] = None,
+    json: Json = False,
+) -> None:
+    """Tables of a run's episodes, and its report.html and report.md."""
     from emcoop.cli import reporting
 
-    reporting.report(run, json=json)
+    if parquet is not None:
+        reporting.parquet(run, parquet)
+    else:
+        reporting.report(run, json=json)
+
+
+@app.command()
+def compare(
+    run: Run,
+    a: Annotated[str | None, typer.Argument(help="An arm: centralized, axis=value[,...], or a cell.")] = None,
+    b: Annotated[str | None, typer.Argument(help="The arm it is compared with.")] = None,
+    by: Annotated[str | None, typer.Option(help="All pairs of values of this axis instead, e.g. topology.")] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="What to compare. Repeatable.")] = None,
+    json: Json = False,
+) -> None:
+    """Differences between arms, paired by seed, with intervals, permutation tests and effect sizes."""
+    from emcoop.cli import comparing
+
+    comparing.show(run, a, b, by, metric or [], json=json)
 
 
 @app.command()
@@ -85,6 +150,87 @@ def replay(
     from emcoop.cli import replaying
 
     replaying.replay(run, episode, verify=verify, export=export, json=json)
+
+
+@app.command()
+def view(
+    run: Run,
+    export: Annotated[Path | None, typer.Option(help="Write the page with all its data into this HTML file.")] = None,
+    episodes: Annotated[str | None, typer.Option(help="Episodes to export: 3, or 1-5; else all.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="By default 7700, or a free one.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; beyond this machine the page needs a token.")] = (
+        "127.0.0.1"
+    ),
+    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
+) -> None:
+    """Walk around in a run: a page in the browser, or one HTML file that works without a server."""
+    from emcoop.cli import viewing
+
+    viewing.view(run, export=export, episodes=episodes, host=host, port=port, browser=browser)
+
+
+@app.command()
+def explain(
+    run: Run,
+    cell: Annotated[str | None, typer.Argument(help="The beginning of a cell's name; all by default.")] = None,
+    window: Annotated[int, typer.Option(min=1, help="Steps before the failure that are looked at.")] = 20,
+    json: Json = False,
+) -> None:
+    """Why episodes failed: the step, the constraint that fell short, and who was missing."""
+    from emcoop.cli import explaining
+
+    explaining.explain(run, cell, window, json=json)
+
+
+@app.command()
+def gap(
+    run: Run,
+    metric: Annotated[str, typer.Option(help="What is put on the scale.")] = "progress",
+    json: Json = False,
+) -> None:
+    """Teams between floor and ceiling, beside one agent alone and the team without messages."""
+    from emcoop.cli import explaining
+
+    explaining.gap(run, metric, json=json)
+
+
+@app.command()
+def decompose(
+    run: Run,
+    cell: Annotated[str, typer.Argument(help="The beginning of the cell's name; see emcoop replay RUN.")],
+    by: Annotated[str, typer.Option(help="faculties, seats, or screen: every faculty of every seat alone.")] = "screen",
+    seat: Annotated[int | None, typer.Option(min=0, help="With faculties: of this seat only.")] = None,
+    source: Annotated[str, typer.Option(help="Who takes over: oracle, null, or another agent.")] = "oracle",
+    metric: Annotated[str, typer.Option(help="The outcome.")] = "progress",
+    seeds: Annotated[str | None, typer.Option(help="By default those that the cell was played with.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Episodes in flight at once.")] = 1,
+    json: Json = False,
+) -> None:
+    """Which faculty of which seat costs the team: swap them, play, and compare."""
+    from emcoop.cli import explaining
+
+    explaining.decomposition(run, cell, by, seat, source, metric, seeds, jobs, json=json)
+
+
+@app.command()
+def fork(
+    run: Run,
+    episode: Annotated[int, typer.Argument(help="The episode's number; see emcoop replay RUN.")],
+    at: Annotated[int | None, typer.Option(min=0, help="The step after which the swapped seats decide.")] = None,
+    swap: Annotated[list[str] | None, typer.Option(help="SEAT=AGENT[:ADAPTER:MODEL]. Repeatable.")] = None,
+    drop: Annotated[int | None, typer.Option(min=1, help="Lose this message on its way.")] = None,
+    delay: Annotated[str | None, typer.Option(help="MESSAGE=SECONDS: deliver it so much later.")] = None,
+    rewrite: Annotated[str | None, typer.Option(help="MESSAGE=TEXT: deliver other words.")] = None,
+    sweep: Annotated[str | None, typer.Option(help="Find the last step from which this policy still wins.")] = None,
+    json: Json = False,
+) -> None:
+    """What would have happened: continue a logged episode with other agents, or with one message changed."""
+    from emcoop.cli import forking
+
+    if sweep is not None:
+        forking.sweep(run, episode, sweep, json=json)
+    else:
+        forking.fork(run, episode, forking.fork_of(at, swap or [], drop, delay, rewrite), json=json)
 
 
 @app.command("list")

@@ -5,12 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from emcoop.analysis.cells import EpisodeRecord, Row, read_record, summarise, to_json
+from emcoop.analysis.answers import SHOWN_FAILURES, Answers, Told, write_markdown
+from emcoop.analysis.attribution import KINDS as ATTRIBUTION_KINDS
+from emcoop.analysis.attribution import attribute
+from emcoop.analysis.cells import REFERENCES, EpisodeRecord, Row, read_record, summarise, to_json
+from emcoop.analysis.compare import pairwise
 from emcoop.cli.output import console, print_json, say
-from emcoop.core.errors import LogError, ReplayMismatch
+from emcoop.core.errors import ConfigError, LogError, ReplayMismatch
 from emcoop.episode.replay import replay
 from emcoop.experiment.study import log_path
 from emcoop.log.reader import LogReader
+
+REPORTED = ("success", "progress", "M6", "M13", "M18")
+"""The metrics on which the report contrasts topologies."""
 
 
 def report(run: Path, *, json: bool) -> None:
@@ -18,6 +25,15 @@ def report(run: Path, *, json: bool) -> None:
     document = show(run, json=json)
     if document is not None:
         print_json({"run": str(run), **document})
+
+
+def parquet(run: Path, folder: Path) -> None:
+    """The run's episodes and events as Parquet files."""
+    from emcoop.analysis.parquet import export_parquet
+
+    with LogReader.open(log_path(run)) as reader:
+        for path in export_parquet(reader, folder):
+            print(path)
 
 
 def show(
@@ -54,12 +70,38 @@ def _write_report(reader: LogReader, records: list[EpisodeRecord], rows: list[Ro
     from emcoop.analysis.report import choose_episode, write_report
     from emcoop.metrics.trace import KINDS, Trace
 
+    answers = _answers(reader, records, target.parent)
+    write_markdown(rows, answers, target.with_suffix(".md"))
     chosen = choose_episode(records)
     if chosen is None:
-        write_report(rows, target)
+        write_report(rows, target, answers=answers)
         return
     trace = Trace.build(reader.events(chosen.id, kinds=KINDS))
-    write_report(rows, target, frames=_frames(reader, chosen.id), episode=(chosen, trace))
+    write_report(rows, target, frames=_frames(reader, chosen.id), episode=(chosen, trace), answers=answers)
+
+
+def _answers(reader: LogReader, records: list[EpisodeRecord], run: Path) -> Answers:
+    """Contrasts of topologies where there are several, the first failures of each team, and where it came from."""
+    teams = [record for record in records if not _is_reference(record)]
+    try:
+        contrasts = tuple(pairwise(teams, "topology", REPORTED))
+    except ConfigError:  # one topology only, or versions that must not be compared: then there is nothing to contrast
+        contrasts = ()
+    failures: list[Told] = []
+    for cell in dict.fromkeys(record.cell for record in teams):
+        lost = [r for r in teams if r.cell == cell and r.status == "finished" and r.metrics.get("success") == 0.0]
+        for record in lost[:SHOWN_FAILURES]:
+            found = attribute(reader.events(record.id, kinds=ATTRIBUTION_KINDS))
+            if found is not None:
+                failures.append(Told(cell, record.id, record.seed, found.sentence))
+    versions = " and ".join(dict.fromkeys(record.version for record in records if record.version))
+    again = f"emcoop run {run / 'run.yaml'} --out {run}" if (run / "run.yaml").exists() else ""
+    return Answers(contrasts, tuple(failures), versions, again)
+
+
+def _is_reference(record: EpisodeRecord) -> bool:
+    names = {str(seat.get("agent")) for seat in record.setup.get("team") or ()}
+    return not record.setup.get("interventions") and len(names) == 1 and names <= set(REFERENCES)
 
 
 def _frames(reader: LogReader, episode: int) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ from emcoop.cli.reporting import show
 from emcoop.core.canonical import content_hash
 from emcoop.core.config import load
 from emcoop.core.errors import ConfigError, EmcoopError, Interrupted
+from emcoop.experiment.estimate import Forecast, forecast
 from emcoop.experiment.matrix import Matrix, read_matrix, read_settings
-from emcoop.experiment.study import Study, check, play
+from emcoop.experiment.merge import merge, shards_of
+from emcoop.experiment.study import NO_CAPS, Caps, Shard, Study, check, parse_seeds, play
 
 RUNS = Path("runs")
+ASK = 100_000
+"""More episodes than this are only played with --yes."""
 
 
 def matrix_of(
@@ -29,7 +34,7 @@ def matrix_of(
 ) -> Matrix:
     """The matrix of a file or of an environment's name; what is given on the command line wins over the file."""
     is_file = what.endswith((".yaml", ".yml"))
-    base: dict[str, Any] = read_matrix(Path(what)).model_dump() if is_file else {"env": what}
+    base: dict[str, Any] = read_matrix(Path(what)).model_dump() if is_file else {"env": tuple(what.split(","))}
     given: dict[str, object] = {}
     for axis, text in axes.items():
         if text is not None:
@@ -47,31 +52,130 @@ def matrix_of(
     return load(Matrix, {**base, **given}, what if is_file else "run")
 
 
-def run(matrix: Matrix, out: Path | None, *, jobs: int, cache: Path | None, json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class How:
+    """How to play a matrix; with `workers` on a Ray cluster (at `address`, else a local one).
+
+    Above ASK episodes, or with caps below the estimate, `yes` is needed.
+    """
+
+    jobs: int = 1
+    cache: Path | None = None
+    caps: Caps = NO_CAPS
+    shard: Shard | None = None
+    repeats: int = 0
+    calls: int | None = None
+    yes: bool = False
+    workers: int | None = None
+    address: str | None = None
+
+
+def run(matrix: Matrix, out: Path | None, how: How, *, json: bool) -> None:
     """Play the matrix into its run folder and show the tables. Raises EmcoopError when an episode failed."""
-    study = matrix.study()
+    study = _asked(matrix, how)
     for warning in check(study):
         say(f"warning: {warning}")
-    folder = out or RUNS / f"{matrix.env}-{content_hash(matrix)[:8]}"
-    errors = play_into(study, matrix, folder, jobs=jobs, cache=cache)
-    document = show(folder, cells={cell.cell for cell in study.cells}, seeds=set(study.seeds), json=json)
+    folder = out or RUNS / f"{matrix.label}-{content_hash(matrix)[:8]}"
+    if how.caps != NO_CAPS and not how.yes:
+        _refuse_low_caps(forecast(study, folder), how)
+    target = folder if how.shard is None else folder / how.shard.folder
+    errors = play_into(study, matrix, target, how)
+    cells, seeds = {cell.cell for cell in study.cells}, set(study.seeds)
+    if how.shard is not None:
+        say(f"shard {how.shard.index} of {how.shard.count}; when all are played: emcoop merge {folder}")
+    document = show(target, cells=cells, seeds=seeds, json=json)
     if document is not None:
-        print_json({"run": str(folder), **document})
+        print_json({"run": str(target), **document})
     if errors:
         more = f" (and {len(errors) - 1} more; see the report)" if len(errors) > 1 else ""
         raise EmcoopError(f"{len(errors)} episodes failed; the first: {errors[0]}{more}")
 
 
-def play_into(study: Study, matrix: Matrix, folder: Path, *, jobs: int, cache: Path | None) -> list[str]:
+def estimate(matrix: Matrix, out: Path | None, how: How, *, json: bool) -> None:
+    """Print what the matrix will take, and play nothing of it."""
+    study = _asked(matrix, how)
+    found = forecast(study, out or RUNS / f"{matrix.label}-{content_hash(matrix)[:8]}")
+    if json:
+        print_json({"estimate": found.to_json()})
+    else:
+        print(_told(found, how.jobs))
+
+
+def _asked(matrix: Matrix, how: How) -> Study:
+    """The study, unless it is larger than anybody means without saying so."""
+    episodes = matrix.size * len(parse_seeds(str(matrix.seeds)))
+    if episodes > ASK and not how.yes:
+        raise ConfigError(f"this is {episodes:,} episodes or more; say --yes if you mean it, or see --estimate --yes")
+    return matrix.study()
+
+
+def _refuse_low_caps(found: Forecast, how: How) -> None:
+    cost, caps = found.cost, how.caps
+    low = []
+    if caps.usd is not None and cost.usd is not None and cost.usd > caps.usd:
+        low.append(f"${caps.usd:g} of about ${cost.usd:.2f}")
+    if caps.tokens is not None and cost.input_tokens + cost.output_tokens > caps.tokens:
+        low.append(f"{caps.tokens:,} of about {round(cost.input_tokens + cost.output_tokens):,} tokens")
+    if caps.hours is not None and cost.seconds / how.jobs > caps.hours * 3600:
+        low.append(f"{caps.hours:g} of about {cost.seconds / how.jobs / 3600:.1f} hours")
+    if low:
+        raise ConfigError(f"the caps are below the estimate ({'; '.join(low)}); --yes plays until they are reached")
+
+
+def _told(found: Forecast, jobs: int) -> str:
+    cost = found.cost
+    money = "an unknown price" if cost.usd is None else f"${cost.usd:.2f}"
+    known = f"{found.past} cells known from the log, {found.tried} from dry runs, {found.guessed} guessed"
+    return (
+        f"{found.episodes:,} episodes to play, {found.finished:,} finished. About {cost.calls:,.0f} model calls, "
+        f"{cost.input_tokens:,.0f} tokens in, {cost.output_tokens:,.0f} out, {money}, "
+        f"{cost.seconds / jobs / 60:.1f} minutes with {jobs} jobs ({known})."
+    )
+
+
+def merge_shards(run: Path, *, json: bool) -> None:
+    """Copy the shards of a run into its log, and show the tables."""
+    copied, same = merge(shards_of(run), run)
+    say(f"{copied} episodes copied, {same} were there already")
+    document = show(run, json=json)
+    if document is not None:
+        print_json({"run": str(run), **document})
+
+
+def play_into(study: Study, matrix: Matrix, folder: Path, how: How) -> list[str]:
     """Play with live progress; Ctrl-C leaves what is finished and says how to go on."""
     _write_matrix(matrix, folder)
+    if how.workers is not None:
+        return _on_ray(study, folder, how, how.workers)
     try:
         with Meter() as meter:
-            return asyncio.run(play(study, folder, jobs=jobs, listener=meter, cache=cache))
+            return asyncio.run(
+                play(
+                    study, folder, jobs=how.jobs, listener=meter, cache=how.cache, caps=how.caps, shard=how.shard,
+                    repeats=how.repeats, calls=how.calls,
+                )
+            )  # fmt: skip
     except KeyboardInterrupt:
         raise Interrupted(
             f"stopped; finished episodes are kept in {folder}. The same command goes on from there."
         ) from None
+
+
+def _on_ray(study: Study, folder: Path, how: How, workers: int) -> list[str]:
+    from emcoop.experiment.cluster import play_on_ray
+
+    if how.shard is not None:
+        raise ConfigError("--executor ray makes its own shards; leave --shard out")
+    return play_on_ray(
+        study,
+        folder,
+        workers=workers,
+        address=how.address,
+        jobs=how.jobs,
+        caps=how.caps,
+        repeats=how.repeats,
+        tell=lambda done, total: say(f"{done}/{total} parts played"),
+    )
 
 
 def _write_matrix(matrix: Matrix, folder: Path) -> None:

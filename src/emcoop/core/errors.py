@@ -15,6 +15,7 @@
     |   +-- ModelUnavailable        faults that may pass (rate limit, timeout, connection), attempts used up
     |   +-- ModelRefused            an error that would repeat (authentication, unknown model, bad request)
     +-- Stall                       the episode cannot go on; names the agents that are not ready
+    +-- CapReached                  an experiment has used what it was allowed; what is finished is kept
     +-- Interrupted                 the user stopped the run; what is finished is kept
 
 A plan or action that fails inside an episode is no exception: it is a `Failure` value (see `types`).
@@ -85,6 +86,10 @@ class ModelRefused(ModelError):
 
 class Stall(EmcoopError):
     """No agent can move the episode on; the message names those that are not ready."""
+
+
+class CapReached(EmcoopError):
+    """An experiment has used the money, the tokens or the time that it was allowed; what is finished is kept."""
 
 
 class Interrupted(EmcoopError):

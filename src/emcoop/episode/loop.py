@@ -109,6 +109,7 @@ class Table:
         limits: Limits,
         step_s: float = 0.1,
         watch: Callable[[int], None] = lambda step: None,
+        state: Any = None,
     ) -> None:
         self.env = env
         self.topology = topology
@@ -117,7 +118,7 @@ class Table:
         self.limits = limits
         self.clock = Clock()
         self.step = 0
-        self.state: Any = env.reset(seed)
+        self.state: Any = env.reset(seed) if state is None else state
         self.history: deque[ActionRecord] = deque(maxlen=HISTORY)
         self.deliberating: tuple[AgentId, ...] = ()
         self.post = Post(topology, self.clock, self.record, seed, self._deliver)

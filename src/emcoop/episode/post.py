@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from emcoop.core.seeds import Stream, derive
-from emcoop.core.types import AgentId, Json, Message, Outgoing, agent_index
+from emcoop.core.types import AgentId, Json, Message, Micros, Outgoing, agent_index
 from emcoop.episode.clock import Clock
 from emcoop.topologies.base import Topology
 
@@ -16,6 +17,18 @@ class Record(Protocol):
     """Write one event at the present simulated time."""
 
     def __call__(self, kind: str, payload: dict[str, Json], agent: AgentId | None = None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tampering:
+    """What a counterfactual does to one message on its way: lose it, delay it further, or change its words."""
+
+    lost: bool = False
+    delay: Micros = 0
+    content: str | None = None
+
+
+_UNTOUCHED = Tampering()
 
 
 class Post:
@@ -40,6 +53,7 @@ class Post:
         self.reach = {agent: frozenset(topology.hears(agent)) for agent in team}
         self.on_the_way: Counter[tuple[AgentId, AgentId]] = Counter()
         self.spent_usd = 0.0
+        self.tampered: Mapping[int, Tampering] = {}
         self._clock = clock
         self._record = record
         self._seed = seed
@@ -104,13 +118,14 @@ class Post:
 
     def _dispatch(self, message: Message, recipient: AgentId) -> None:
         draw = Stream(derive(self._seed, "channel", message.id, recipient)).uniform()
-        if draw < self.channel.loss:
+        changed = self.tampered.get(message.id, _UNTOUCHED)
+        if draw < self.channel.loss or changed.lost:
             self._record("message_lost", {"id": message.id, "to": recipient}, message.sender)
             return
         self.on_the_way[message.sender, recipient] += 1
-        self._clock.at(
-            self._clock.now + self.channel.delay, agent_index(recipient), lambda: self._arrive(message, recipient)
-        )
+        arrival = self._clock.now + self.channel.delay + changed.delay
+        copy = message if changed.content is None else replace(message, content=changed.content)
+        self._clock.at(arrival, agent_index(recipient), lambda: self._arrive(copy, recipient))
 
     def _arrive(self, message: Message, recipient: AgentId) -> None:
         self.on_the_way[message.sender, recipient] -= 1

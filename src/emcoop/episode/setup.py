@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field
 
@@ -26,18 +26,28 @@ from emcoop.topologies.base import Topology
 
 
 class SeatConfig(StrictModel):
-    """Who sits in a seat. `model` is ``adapter:name`` for agents that need one."""
+    """Who sits in a seat. `model` is ``adapter:name`` for agents that need one.
+
+    `more_models` are further ones that the parts of a composed agent name in its options.
+    """
 
     agent: str = "scripted"
     model: str | None = None
     options: dict[str, Any] = {}
+    more_models: tuple[str, ...] = ()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Every model of this seat, each once."""
+        return tuple(dict.fromkeys((*([self.model] if self.model else []), *self.more_models)))
 
 
 class Setup(StrictModel):
     """One cell of an experiment without its seed, or, with it, one episode.
 
     `team` has one entry for everybody, or one per seat. `env_options` and `topology_options` go to the factories.
-    `step_s` is the simulated duration of one joint step, `interventions` the names of those applied already.
+    `step_s` is the simulated duration of one joint step, `interventions` the names of those applied already, and
+    `control` then the name of the cell without them.
     """
 
     env: str = "cube"
@@ -51,11 +61,18 @@ class Setup(StrictModel):
     limits: Limits = Limits()
     step_s: float = Field(default=0.1, gt=0)
     interventions: tuple[str, ...] = ()
+    control: str | None = None
 
     @cached_property
     def cell(self) -> str:
         """The name of this cell: a hash of its content and of emcoop's version."""
         return content_hash({"emcoop": __version__, **self.model_dump(mode="json")})[:16]
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some values replaced; its cell is named anew."""
+        copy = super().model_copy(update=update, deep=deep)
+        copy.__dict__.pop("cell", None)  # pydantic copies what is cached, too
+        return copy
 
     @property
     def agent_label(self) -> str:
@@ -65,7 +82,7 @@ class Setup(StrictModel):
     @property
     def model_label(self) -> str | None:
         """Which models play, or None."""
-        names = dict.fromkeys(seat.model for seat in self.team if seat.model)
+        names = dict.fromkeys(name for seat in self.team for name in seat.models)
         return "+".join(names) or None
 
     def seats(self) -> tuple[SeatConfig, ...]:
@@ -95,7 +112,8 @@ class Setup(StrictModel):
         team: dict[AgentId, Agent] = {}
         for agent, config in zip(env.agents, self.seats(), strict=True):
             model = models[config.model] if config.model else None
-            seat = Seat(agent, env, derive(seed, "seat", agent), model, config.options)
+            own = {name: models[name] for name in config.models}
+            seat = Seat(agent, env, derive(seed, "seat", agent), model, config.options, own)
             team[agent] = AGENTS.get(config.agent)(seat)
         return team
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -11,11 +12,16 @@ from pydantic import BeforeValidator, Field
 
 from emcoop.core.config import StrictModel, load, nearest, read_yaml
 from emcoop.core.errors import ConfigError
+from emcoop.envs.policy import HasPolicies
 from emcoop.episode.setup import SeatConfig, Setup
 from emcoop.experiment.study import Study, parse_seeds
 from emcoop.interventions import apply
 
 REFERENCES = ("random", "noop", "oracle")
+ALONE = ("random", "noop", "greedy", "oracle", "team-oracle")
+"""Reference teams that may be named among the arms."""
+
+MOST_CELLS = 1_000_000
 PLAIN = ("random", "noop", "greedy", "scripted", "oracle", "team-oracle", "human", "null")
 """Agents that take neither a model nor options; in a mixed team both go to the other seats."""
 
@@ -28,41 +34,96 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_listed), Field(min_length=1)]
 
 
+Values = Annotated[tuple[str | int | None, ...], BeforeValidator(_listed), Field(min_length=1)]
+
+ARMS: Mapping[str, tuple[str, ...]] = {
+    "silence": ("silence",),
+    "solo": ("solo",),
+    "solo-matched": ("solo:matched",),
+}
+"""The invariant arms that are made from each cell; the others (random, noop, oracle, team-oracle) are references."""
+
+NONE = "none"
+"""The value of the axis `intervention` that changes nothing."""
+
+
+class Exclude(StrictModel):
+    """A cell that has one of the values on every axis that is named here is left out."""
+
+    env: Values = (None,)
+    level: Values = (None,)
+    agents: Values = (None,)
+    topology: Values = (None,)
+    agent: Values = (None,)
+    model: Values = (None,)
+    prompt: Values = (None,)
+    intervention: Values = (None,)
+
+    def fits(self, axes: Mapping[str, object]) -> bool:
+        """Whether the rule leaves out the cell with these values."""
+        return all(axes[name] in getattr(self, name) for name in self.model_fields_set)
+
+
 class Matrix(StrictModel):
     """Every combination of the axes is a cell. A YAML file holds the same keys.
 
-    `agent` names who plays, or one agent for each seat (``llm+scripted``). `set` has dotted keys of a set-up, such as
-    ``limits.max_tokens``, `options` goes to the agents of a team that take any. `interventions` change every
-    cell, in order. `references` are the floors and the ceiling that are played beside, alone with their world.
+    `agent` names who plays, or one agent for each seat (``llm+scripted``). `prompt` are prompt variants, `intervention`
+    values are one intervention, several in order (a list), or ``none``. `exclude` leaves combinations out.
+
+    `set` has dotted keys of a set-up, such as ``limits.max_tokens``, `options` goes to the agents of a team that take
+    any. `interventions` change every cell, in order. `references` are the floors and the ceiling that are played
+    beside, alone with their world. `arms` adds invariant arms by name: those of ARMS to every cell without an
+    intervention, and further references.
     """
 
-    env: str
+    env: Texts
     level: Texts = ("easy",)
     agents: Numbers = (3,)
     topology: Texts = ("individual",)
     agent: Texts = ("scripted",)
     model: Annotated[tuple[str | None, ...], BeforeValidator(_listed)] = (None,)
+    prompt: Annotated[tuple[str | None, ...], BeforeValidator(_listed)] = (None,)
+    intervention: Annotated[tuple[Texts, ...], BeforeValidator(_listed)] = ((NONE,),)
+    exclude: tuple[Exclude, ...] = ()
     seeds: str | int = "0-9"
     set: dict[str, Any] = {}
     options: dict[str, Any] = {}
     interventions: tuple[str, ...] = ()
     references: tuple[str, ...] = REFERENCES
+    arms: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+
+    @property
+    def label(self) -> str:
+        """The environments, for the name of a run."""
+        return "+".join(self.env)
+
+    @property
+    def size(self) -> int:
+        """How many combinations the axes have, before any is left out or made."""
+        axes = (self.env, self.level, self.agents, self.topology, self.agent, self.model, self.prompt)
+        return math.prod(map(len, (*axes, self.intervention)))
 
     def own(self) -> tuple[Setup, ...]:
-        """The cells of the axes, in their order. Raises ConfigError."""
-        axes = product(self.level, self.agents, self.topology, self.agent, self.model)
-        cells = [self._cell(*values) for values in axes]
+        """The cells of the axes, in their order, each followed by its arms. Raises ConfigError."""
+        if self.size > MOST_CELLS:
+            raise ConfigError(f"the axes multiply to {self.size:,} cells; more than {MOST_CELLS:,} are never played")
+        self._check()
+        cells = [cell for axes in self._combinations() for cell in self._with_arms(self._cell(axes), axes)]
+        if not cells:
+            raise ConfigError("the matrix is empty: its exclude rules leave out every cell")
         return tuple({cell.cell: cell for cell in cells}.values())
 
     def beside(self) -> tuple[Setup, ...]:
         """The cells of the reference teams, without those that the axes have anyway."""
         own = {cell.cell for cell in self.own()}
+        worlds = dict.fromkeys((axes["env"], axes["level"], axes["agents"]) for axes in self._combinations())
+        names = dict.fromkeys((*self.references, *(arm for arm in self.arms if arm not in ARMS)))
         found = {}
-        for level, agents, agent in product(self.level, self.agents, self.references):
+        for (env, level, agents), agent in product(worlds, names):
             world = {key: value for key, value in _tree(self.set).items() if key in ("env_options", "limits")}
-            axes = {"env": self.env, "level": level, "agents": agents, "team": (SeatConfig(agent=agent),)}
+            axes = {"env": env, "level": level, "agents": agents, "team": (SeatConfig(agent=agent),)}
             cell = load(Setup, {**world, **axes}, "set")
-            if cell.cell not in own:
+            if cell.cell not in own and (agent in self.arms or _ships(cell, agent)):
                 found[cell.cell] = cell
         return tuple(found.values())
 
@@ -70,22 +131,54 @@ class Matrix(StrictModel):
         """All cells, the references last, and the seeds."""
         return Study(cells=(*self.own(), *self.beside()), seeds=parse_seeds(str(self.seeds)))
 
-    def _cell(self, level: str, agents: int, topology: str, agent: str, model: str | None) -> Setup:
+    def _check(self) -> None:
+        known = (*ARMS, *ALONE)
+        for arm in self.arms:
+            if arm not in known:
+                raise ConfigError(f"arms: unknown arm {arm!r}; {nearest(arm, known)}")
+
+    def _combinations(self) -> Iterator[dict[str, Any]]:
+        """The values of every cell that no rule leaves out, by axis."""
+        names = ("env", "level", "agents", "topology", "agent", "model", "prompt", "intervention")
+        for values in product(*(getattr(self, name) for name in names)):
+            axes = dict(zip(names, values, strict=True))
+            shown = {**axes, "intervention": "+".join(axes["intervention"])}
+            if not any(rule.fits(shown) for rule in self.exclude):
+                yield axes
+
+    def _with_arms(self, cell: Setup, axes: Mapping[str, Any]) -> Iterator[Setup]:
+        yield cell
+        if axes["intervention"] == (NONE,):
+            for arm in self.arms:
+                if arm in ARMS:
+                    yield apply(cell, ARMS[arm])
+
+    def _cell(self, axes: Mapping[str, Any]) -> Setup:
         data = _tree(self.set)
-        axes = {"env": self.env, "level": level, "agents": agents, "topology": topology}
-        for key in (*axes, "team", "interventions"):
+        world = {name: axes[name] for name in ("env", "level", "agents", "topology")}
+        for key in (*world, "team", "interventions", "control"):
             if key in data:
                 raise ConfigError(f"set {key}: {key} is an axis of its own, not a value to set")
-        names = agent.split("+")
+        names = axes["agent"].split("+")
         if self.options and all(name in PLAIN for name in names):
-            raise ConfigError(f"agent {agent} takes no options; {', '.join(self.options)} would have no effect")
-        seats = [
-            SeatConfig(agent=name)
-            if name in PLAIN
-            else SeatConfig(agent=name, model=None if name == "replayed" else model, options=self.options)
-            for name in names
-        ]
-        return apply(load(Setup, {**data, **axes, "team": tuple(seats)}, "set"), self.interventions)
+            raise ConfigError(f"agent {axes['agent']} takes no options; {', '.join(self.options)} would have no effect")
+        if axes["prompt"] is not None and "llm" not in names:
+            raise ConfigError(f"agent {axes['agent']} reads no prompt; prompt {axes['prompt']} would have no effect")
+        team = tuple(self._seat(name, axes["model"], axes["prompt"]) for name in names)
+        changes = (*self.interventions, *(name for name in axes["intervention"] if name != NONE))
+        return apply(load(Setup, {**data, **world, "team": team}, "set"), changes)
+
+    def _seat(self, name: str, model: str | None, prompt: str | None) -> SeatConfig:
+        if name in PLAIN:
+            return SeatConfig(agent=name)
+        options = {**self.options, "prompt": prompt} if prompt is not None and name == "llm" else self.options
+        return SeatConfig(agent=name, model=None if name == "replayed" else model, options=options)
+
+
+def _ships(cell: Setup, policy: str) -> bool:
+    """Whether the cell's world has this reference policy; one that lacks a floor or a ceiling is played without."""
+    env = cell.make_env()
+    return isinstance(env, HasPolicies) and policy in env.policies()
 
 
 def _tree(flat: Mapping[str, Any]) -> dict[str, Any]:

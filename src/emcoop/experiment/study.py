@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import Field
 
 from emcoop.agents import AGENTS
 from emcoop.core.canonical import to_json
 from emcoop.core.config import StrictModel
-from emcoop.core.errors import ConfigError, EmcoopError, LogError
-from emcoop.core.types import AgentId, Micros
+from emcoop.core.errors import CapReached, ConfigError, EmcoopError, LogError
+from emcoop.core.types import AgentId, Limit, Micros, Usage
 from emcoop.episode.latency import make_latency
 from emcoop.episode.loop import Outcome, Table
 from emcoop.episode.setup import Setup
@@ -21,12 +24,28 @@ from emcoop.models.base import Model
 from emcoop.models.build import build
 
 MAX_SEEDS = 1_000_000
+SHARDS = "shards"
+START, MOST = 8, 64
+"""With so many model calls in flight a run begins, and so many it has at most, unless told otherwise."""
+
+SPLITS = {"dev": range(100), "test": range(9000, 9100)}
+"""The official splits: look at dev while you build, at test once."""
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """``0-9``, ``3`` or ``0-4,9000-9004`` as distinct seeds in order. Raises ConfigError."""
+    """``0-9``, ``3``, ``0-4,9000-9004``, or an official split or its beginning (``dev``, ``test:20``), in order.
+
+    Raises ConfigError.
+    """
     seeds: list[int] = []
     for part in text.split(","):
+        split, _, count = part.strip().partition(":")
+        if split in SPLITS:
+            whole = SPLITS[split]
+            if count and (not count.isdecimal() or not 1 <= int(count) <= len(whole)):
+                raise ConfigError(f"seeds {text!r}: {split} has 1 to {len(whole)} seeds, not {count!r}")
+            seeds.extend(whole[: int(count)] if count else whole)
+            continue
         low, dash, high = part.strip().partition("-")
         if not low.isdecimal() or (dash and not high.isdecimal()):
             raise ConfigError(f"seeds {text!r}: {part.strip()!r} is neither a number nor a range such as 0-9")
@@ -43,12 +62,20 @@ class Study(StrictModel):
     cells: tuple[Setup, ...]
     seeds: tuple[int, ...]
 
+    def episodes(self, shard: Shard | None = None) -> list[tuple[Setup, int]]:
+        """Every cell with every seed; of a shard, each `count`-th one, so that shards take about equally long."""
+        every = [(cell, seed) for cell in self.cells for seed in self.seeds]
+        return every if shard is None else every[shard.index :: shard.count]
+
+
+NOTHING = Usage()
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
     """An episode has begun (`step` 0), gone on, or ended (`outcome` or `error` is set then).
 
-    `done` of `total` episodes are over, those of earlier runs among them.
+    `done` of `total` episodes are over, those of earlier runs among them; `spent` is what this run has used.
     """
 
     cell: Setup
@@ -58,9 +85,45 @@ class Progress:
     step: int = 0
     outcome: Outcome | None = None
     error: str | None = None
+    spent: Usage = NOTHING
 
 
 Listener = Callable[[Progress], None]
+
+
+class Caps(StrictModel):
+    """Bounds on a whole experiment, earlier runs into the same folder included (except `hours`).
+
+    No episode is begun once one is reached; those in flight are played to their end. `usd` counts known prices only.
+    """
+
+    usd: float | None = Field(default=None, gt=0)
+    tokens: int | None = Field(default=None, ge=1)
+    hours: float | None = Field(default=None, gt=0)
+
+
+NO_CAPS = Caps()
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The part `index` of `count` equal parts of a study's episodes, for machines that work side by side."""
+
+    index: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """``0/4`` to ``3/4``. Raises ConfigError."""
+        index, slash, count = text.partition("/")
+        if not (slash and index.isdecimal() and count.isdecimal() and int(index) < int(count)):
+            raise ConfigError(f"shard {text!r}: write i/n with i from 0 to n-1, such as 0/4")
+        return cls(int(index), int(count))
+
+    @property
+    def folder(self) -> str:
+        """Its place inside the run folder; `emcoop merge` looks there."""
+        return f"{SHARDS}/{self.index}-of-{self.count}"
 
 
 async def play_episode(
@@ -69,8 +132,13 @@ async def play_episode(
     store: LogStore,
     models: dict[str, Model],
     watch: Callable[[int], None] = lambda step: None,
+    *,
+    again: bool = False,
 ) -> Outcome:
-    """Play one episode into the log. What goes wrong inside is recorded as a failed episode and raised."""
+    """Play one episode into the log. What goes wrong inside is recorded as a failed episode and raised.
+
+    With `again`, an episode that the provider's fault has ended is recorded as failed too, and may be played again.
+    """
     env = cell.make_env()
     topology = cell.make_topology(env.agents)
     team = cell.make_team(env, seed, models)
@@ -94,8 +162,17 @@ async def play_episode(
     except EmcoopError as error:
         writer.finish("failed", {"error": f"{type(error).__name__}: {error}"})
         raise
-    writer.finish("finished", {"limit": outcome.limit, "score": to_json(outcome.score), "steps": outcome.steps})
+    end = {"limit": outcome.limit, "score": to_json(outcome.score), "steps": outcome.steps}
+    if again and passing_fault(outcome):
+        writer.finish("failed", {"error": f"ModelUnavailable: {outcome.message}"})
+    else:
+        writer.finish("finished", end)
     return outcome
+
+
+def passing_fault(outcome: Outcome) -> bool:
+    """Whether a fault of the model's provider ended the episode, and one that may pass."""
+    return outcome.limit is Limit.MODEL and " refused: " not in (outcome.message or "")
 
 
 def _recorded(cell: Setup, seed: int) -> dict[AgentId, list[Micros]] | None:
@@ -141,42 +218,77 @@ def check(study: Study) -> list[str]:
 
 
 async def play(
-    study: Study, run: Path, *, jobs: int = 1, listener: Listener = lambda _: None, cache: Path | None = None
+    study: Study,
+    run: Path,
+    *,
+    jobs: int = 1,
+    listener: Listener = lambda _: None,
+    cache: Path | None = None,
+    caps: Caps = NO_CAPS,
+    shard: Shard | None = None,
+    repeats: int = 0,
+    calls: int | None = None,
 ) -> list[str]:
     """Play every episode of the study that is not finished in this run folder; returns the errors of failed ones.
 
     Finished episodes are found by cell and seed and left alone; one that was cut off or has failed is played again.
-    `jobs` episodes are in flight at once; each one's log is the same whatever the others do. Raises LogError when
-    the log can no longer be written: what is finished is kept.
+    `jobs` episodes are in flight at once; each one's log is the same whatever the others do. `repeats` is how often an
+    episode is begun anew that a passing fault of a model's provider has ended; the last attempt is kept. `calls` is the
+    most model calls in flight at once, per model (by default the adaptive limit's own bounds). Raises
+    LogError when the log can no longer be written, and CapReached: what is finished is kept.
     """
     with LogStore.open(log_path(run)) as store:
-        player = _Player(study, store, listener)
-        names = dict.fromkeys(s.model for cell in study.cells for s in cell.seats() if s.model)
+        player = _Player(study, store, listener, caps, shard, repeats)
+        player.spent = _spent(log_path(run), {cell.cell for cell in study.cells}) if caps != NO_CAPS else NOTHING
+        names = dict.fromkeys(name for cell in study.cells for s in cell.seats() for name in s.models)
         try:
             for name in names:
-                player.models[name] = build(name, cache=cache)
+                start, most = (START, MOST) if calls is None else (calls, calls)
+                player.models[name] = build(name, cache=cache, start=start, most=most)
             for cell in study.cells:  # options that no agent accepts are found before the first episode
                 cell.make_team(cell.make_env(), 0, player.models)
             await player.play(jobs)
         finally:
             for model in player.models.values():
                 await model.aclose()
+    if player.capped is not None:
+        left = player.total - player.done
+        raise CapReached(f"{player.capped}; {left} of {player.total} episodes were not begun. Raise the cap to go on")
     return player.errors
+
+
+def _spent(log: Path, cells: Set[str]) -> Usage:
+    """What the episodes of these cells in the log have used."""
+    total = Usage()
+    with LogReader.open(log) as reader:
+        for row in reader.episodes():
+            if row.cell in cells:
+                for event in reader.events(row.id, kinds=("episode_end",)):
+                    total = total + Usage(**event.payload["usage"])
+    return total
 
 
 class _Player:
     """The episodes to play, shared by as many workers as may be in flight."""
 
-    def __init__(self, study: Study, store: LogStore, listener: Listener) -> None:
+    def __init__(
+        self, study: Study, store: LogStore, listener: Listener, caps: Caps, shard: Shard | None, repeats: int
+    ) -> None:
         finished = {(e.cell, e.seed) for e in store.episodes() if e.status == "finished"}
-        todo = [(cell, seed) for cell in study.cells for seed in study.seeds if (cell.cell, seed) not in finished]
+        every = study.episodes(shard)
+        todo = [(cell, seed) for cell, seed in every if (cell.cell, seed) not in finished]
         self.store = store
         self.listener = listener
+        self.caps = caps
+        self.repeats = repeats
         self.models: dict[str, Model] = {}
         self.errors: list[str] = []
-        self.total = len(study.cells) * len(study.seeds)
+        self.total = len(every)
         self.done = self.total - len(todo)
+        self.spent = Usage()
+        self.capped: str | None = None
         self._todo: Iterator[tuple[Setup, int]] = iter(todo)
+        self._begun = time.monotonic()
 
     async def play(self, jobs: int) -> None:
         """Play until nothing is left; the first error that ends the run is raised as itself."""
@@ -189,20 +301,45 @@ class _Player:
 
     async def _work(self) -> None:
         for cell, seed in self._todo:
+            self.capped = self.capped or self._over()
+            if self.capped is not None:
+                return
             self._say(cell, seed)
             outcome, error = None, None
             try:
-                outcome = await play_episode(cell, seed, self.store, self.models, self._watcher(cell, seed))
+                outcome = await self._attempts(cell, seed)
             except LogError:
                 raise
             except EmcoopError as failure:
                 error = str(failure)
                 self.errors.append(f"{cell.env}/{cell.level} {cell.topology} seed {seed}: {error}")
             self.done += 1
-            self.listener(Progress(cell, seed, self.done, self.total, outcome=outcome, error=error))
+            self.listener(Progress(cell, seed, self.done, self.total, outcome=outcome, error=error, spent=self.spent))
+
+    async def _attempts(self, cell: Setup, seed: int) -> Outcome:
+        """One episode, begun anew while the provider's passing fault ends it and repeats are left."""
+        for left in range(self.repeats, -1, -1):
+            watch = self._watcher(cell, seed)
+            outcome = await play_episode(cell, seed, self.store, self.models, watch, again=left > 0)
+            self.spent = self.spent + outcome.usage
+            if not passing_fault(outcome):
+                break
+        return outcome
+
+    def _over(self) -> str | None:
+        """Which cap has been reached, in words."""
+        caps, used = self.caps, self.spent
+        tokens = used.input_tokens + used.output_tokens
+        if caps.usd is not None and (used.cost_usd or 0.0) >= caps.usd:
+            return f"the cap of ${caps.usd:g} is reached: ${used.cost_usd or 0.0:.4f} spent"
+        if caps.tokens is not None and tokens >= caps.tokens:
+            return f"the cap of {caps.tokens:,} tokens is reached: {tokens:,} used"
+        if caps.hours is not None and time.monotonic() - self._begun >= caps.hours * 3600:
+            return f"the cap of {caps.hours:g} hours is reached"
+        return None
 
     def _watcher(self, cell: Setup, seed: int) -> Callable[[int], None]:
         return lambda step: self._say(cell, seed, step)
 
     def _say(self, cell: Setup, seed: int, step: int = 0) -> None:
-        self.listener(Progress(cell, seed, self.done, self.total, step))
+        self.listener(Progress(cell, seed, self.done, self.total, step, spent=self.spent))

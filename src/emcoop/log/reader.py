@@ -90,6 +90,11 @@ class LogReader:
             for seq, cog_time, env_step, agent, kind, codec, body in rows
         ]
 
+    def last(self, episode_id: int) -> Event | None:
+        """The latest event of the episode, or None; found by index."""
+        rows = self._rows("max(seq) FROM events WHERE episode = ?", (episode_id,))
+        return None if rows[0][0] is None else self.page(episode_id, start_seq=int(rows[0][0]), size=1)[0]
+
     def count(self, episode_id: int, kinds: Sequence[str] = ()) -> int:
         """How many events of these kinds the episode has (of all kinds when none is named)."""
         rows = self._rows(f"count(*) FROM events WHERE episode = ?{_among(kinds)}", (episode_id, *kinds))

@@ -1,0 +1,35 @@
+"""The names of interventions."""
+
+from __future__ import annotations
+
+from emcoop.core.registry import Registry
+
+_COMMUNICATION = "emcoop.interventions.communication:"
+_SEATS = "emcoop.interventions.seats:"
+
+INTERVENTIONS = Registry(
+    "intervention",
+    "emcoop.interventions",
+    {
+        "silence": _COMMUNICATION + "silence",
+        "loss": _COMMUNICATION + "loss",
+        "delay": _COMMUNICATION + "delay",
+        "price": _COMMUNICATION + "price",
+        "noise": _COMMUNICATION + "noise",
+        "mute": _COMMUNICATION + "mute",
+        "deaf": _COMMUNICATION + "deaf",
+        "protocol": _COMMUNICATION + "protocol",
+        "feedback": _COMMUNICATION + "feedback",
+        "own": _SEATS + "own",
+        "faculty": _SEATS + "faculty",
+        "seat": _SEATS + "seat",
+        "model": _SEATS + "model",
+        "prompt": _SEATS + "prompt",
+        "solo": _SEATS + "solo",
+        "memory_off": _SEATS + "memory_off",
+        "incompetent": _SEATS + "incompetent",
+        "adversary": _SEATS + "adversary",
+        "relay": _SEATS + "relay",
+    },
+)
+"""Each entry is an `Intervention`."""

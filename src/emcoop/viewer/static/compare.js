@@ -1,0 +1,146 @@
+// Two episodes on one scrubber of environment steps, with the first step at which their worlds differ.
+
+import { h, problem, replace } from "./dom.js";
+import { percent } from "./format.js";
+import { legend } from "./episode.js";
+import { Frames } from "./frame.js";
+import { address, note, place } from "./place.js";
+import { outcome } from "./runs.js";
+import { source } from "./source.js";
+import { Track } from "./track.js";
+
+const AT_ONCE = 500;
+
+class ComparePage extends HTMLElement {
+  async connectedCallback() {
+    const { path, query } = place();
+    this.step = Number(query.get("k") ?? 0);
+    this.sides = [Number(path[1]), Number(path[2])].map((id) => ({ id, track: new Track(id), frames: new Frames(id) }));
+    try {
+      await Promise.all(this.sides.map((side) => side.track.open(0)));
+    } catch (error) {
+      replace(this, h("main", { id: "main" }, problem(error)));
+      return;
+    }
+    if (!this.isConnected) return;
+    this.build();
+    await this.moveTo(this.step);
+    try {
+      this.parting = await divergence(this.sides[0].id, this.sides[1].id);
+    } catch (error) {
+      replace(this.verdict, problem(error));
+      return;
+    }
+    this.showVerdict();
+  }
+
+  disconnectedCallback() {
+    for (const side of this.sides) side.frames.close();
+  }
+
+  build() {
+    document.title = `#${this.sides[0].id} and #${this.sides[1].id} · emcoop`;
+    this.transport = h("em-transport", {});
+    this.verdict = h("p", { class: "verdict", "aria-live": "polite" }, "Looking for the first difference …");
+    replace(this, h("main", { id: "main", class: "compare", tabindex: "-1" },
+      h("header", { class: "head" }, h("h1", {}, `Episodes #${this.sides[0].id} and #${this.sides[1].id}`)),
+      this.verdict, this.transport, legend(),
+      h("div", { class: "pair" }, this.sides.map((side) => this.side(side)))));
+    this.transport.build({ axes: false });
+    this.transport.addEventListener("go", (event) => this.moveTo(Math.round(event.detail)));
+    this.transport.addEventListener("jump", (event) => this.jump(event.detail));
+    for (const side of this.sides) {
+      side.lanes.addEventListener("moment", (event) => this.moveTo(side.track.stepAt(event.detail)));
+      side.lanes.addEventListener("pick", (event) => { location.hash = address(`episode/${side.id}`, { sel: event.detail }); });
+    }
+  }
+
+  side(side) {
+    const { meta } = side.track;
+    const { setup } = meta;
+    side.world = h("em-frame", {});
+    side.lanes = h("em-lanes", {});
+    return h("section", { "aria-label": `Episode ${side.id}` },
+      h("h2", {}, h("a", { href: address(`episode/${side.id}`) }, `#${side.id}`), ` ${setup.topology} `, outcome(meta)),
+      h("p", { class: "hint" }, `${setup.env} ${setup.level}, ${(setup.team ?? []).map((seat) => [seat.agent, seat.model].filter(Boolean).join(" ")).join(", ")}, seed ${meta.seed}, ${meta.steps} steps, progress ${percent(meta.progress)}`),
+      side.world, side.lanes);
+  }
+
+  get total() {
+    return Math.max(...this.sides.map((side) => side.track.meta.steps));
+  }
+
+  async moveTo(step) {
+    this.step = Math.max(0, Math.min(step, this.total));
+    const wish = this.step;
+    try {
+      for (const side of this.sides) {
+        const own = Math.min(wish, side.track.meta.steps);
+        const time = await side.track.timeOfStep(own);
+        if (wish !== this.step) return;
+        if (side.drawn !== side.track.model) side.lanes.show(side.track.model, { axis: "steps", zoom: 1, selected: null });
+        side.drawn = side.track.model;
+        side.lanes.moveTo(time);
+        side.world.show(side.frames, own, own < wish ? `Over after step ${own}` : `After step ${own}`);
+      }
+    } catch (error) {
+      replace(this.verdict, problem(error));
+      return;
+    }
+    this.transport.set(wish, Math.max(1, this.total), `step ${wish} of ${this.total}`);
+    note(`compare/${this.sides[0].id}/${this.sides[1].id}`, { k: wish || "" });
+  }
+
+  jump(detail) {
+    if (this.transport.playing && this.step >= this.total) this.transport.pause();
+    this.moveTo(detail === "first" ? 0 : detail === "last" ? this.total : this.step + detail);
+  }
+
+  showVerdict() {
+    const { parting } = this;
+    if (parting === null) {
+      this.verdict.textContent = "Their worlds are the same at every step.";
+      return;
+    }
+    const words = parting.step === 0 ? "Their worlds differ from the beginning" : `Their worlds are the same up to step ${parting.step - 1} and differ from step ${parting.step} on`;
+    replace(this.verdict, `${words}${parting.why ? ` (${parting.why})` : ""}. `, h("button", { onclick: () => this.moveTo(parting.step) }, "Go there"));
+    this.transport.mark(parting.step / Math.max(1, this.total), `First difference: step ${parting.step}`);
+  }
+
+  key(event) {
+    const moves = { ArrowRight: 1, ArrowLeft: -1, Home: "first", End: "last" };
+    if (event.key in moves) this.jump(moves[event.key]);
+    else if (event.key === " ") this.transport.toggle();
+    else if (event.key === "d" && this.parting) this.moveTo(this.parting.step);
+    else return false;
+    return true;
+  }
+}
+
+/** The first step whose states differ, and whose action differed there; null when there is none. */
+async function divergence(a, b) {
+  const [left, right] = [steps(a), steps(b)];
+  for (;;) {
+    const [one, other] = await Promise.all([left.next(), right.next()]);
+    if (one.done && other.done) return null;
+    if (one.done || other.done) return { step: (one.value ?? other.value)[2], why: `#${one.done ? a : b} is over` };
+    if (one.value[5].state !== other.value[5].state) return { step: one.value[2], why: difference(one.value, other.value) };
+  }
+}
+
+async function* steps(id) {
+  let start = 0;
+  while (start !== null) {
+    const page = await source.events(id, start, AT_ONCE, ["episode_start", "step"]);
+    yield* page.events;
+    start = page.next;
+  }
+}
+
+function difference(one, other) {
+  const [left, right] = [one[5].actions ?? {}, other[5].actions ?? {}];
+  const agents = Object.keys(left).filter((agent) => left[agent] !== right[agent]);
+  return agents.length ? `${agents.join(", ")} ${agents.length === 1 ? "acts" : "act"} differently` : "";
+}
+
+customElements.define("em-compare", ComparePage);

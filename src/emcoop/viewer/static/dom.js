@@ -1,0 +1,62 @@
+// Making elements. Text always becomes a text node: nothing here, or anywhere else on the page, parses HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * An HTML element. `on...` properties are listeners, `true` sets an empty attribute, `null` and `false` set none.
+ * @param {string} tag
+ * @param {Record<string, any>} [properties]
+ * @param {...any} children nodes, texts, arrays of them; null and false are passed over
+ * @returns {HTMLElement}
+ */
+export function h(tag, properties = {}, ...children) {
+  return fill(document.createElement(tag), properties, children);
+}
+
+/**
+ * An SVG element, with the same conventions.
+ * @param {string} tag
+ * @param {Record<string, any>} [properties]
+ * @param {...any} children
+ * @returns {SVGElement}
+ */
+export function svg(tag, properties = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), properties, children);
+}
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (Array.isArray(child)) append(element, child);
+    else element.append(child);
+  }
+}
+
+/** Put these children in place of what an element holds. */
+export function replace(element, ...children) {
+  element.replaceChildren();
+  append(element, children);
+}
+
+/** Draw a part anew; what was focused in it, by its `data-key`, is focused again. */
+export function keepFocus(root, draw) {
+  const focused = document.activeElement;
+  const key = root.contains(focused) ? focused.dataset?.key : undefined;
+  draw();
+  if (key !== undefined) root.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus();
+}
+
+/** The element whose text is the problem, for a person to read. */
+export function problem(error) {
+  return h("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error));
+}

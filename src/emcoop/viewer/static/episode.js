@@ -1,0 +1,304 @@
+// The page of one episode: world, lanes, tasks, inspector and talk, all driven by one moment.
+
+import { h, keepFocus, problem, replace } from "./dom.js";
+import { cut, seconds, STAGES, taskText } from "./format.js";
+import { Frames } from "./frame.js";
+import { bisect, spanAt } from "./model.js";
+import { note, place } from "./place.js";
+import { outcome } from "./runs.js";
+import { source } from "./source.js";
+import { Track } from "./track.js";
+
+const TABS = [["inspect", "Inspector"], ["talk", "Talk"], ["events", "Events"], ["search", "Search"]];
+const AROUND = 40;
+const PASSED_OVER = new Set(["stage", "action", "model_call", "message_delivered", "message_read", "step"]);
+
+class EpisodePage extends HTMLElement {
+  async connectedCallback() {
+    const { path, query } = place();
+    const id = Number(path[1]);
+    this.time = Number(query.get("t") ?? 0);
+    this.selected = query.has("sel") ? Number(query.get("sel")) : null;
+    this.axis = query.get("axis") === "steps" ? "steps" : "time";
+    this.zoom = Math.min(32, Math.max(1, Number(query.get("zoom") ?? 1)));
+    this.tab = query.get("tab") ?? "inspect";
+    this.query = query.get("q") ?? "";
+    this.track = new Track(id);
+    this.frames = new Frames(id);
+    try {
+      await this.track.open(this.time, query.has("t") ? null : this.selected);
+      if (this.selected !== null && !query.has("t")) this.time = (await this.track.event(this.selected))?.[1] ?? 0;
+    } catch (error) {
+      replace(this, h("main", { id: "main" }, problem(error)));
+      return;
+    }
+    if (!this.isConnected) return;
+    this.build();
+    this.redraw();
+    this.stop = this.track.meta.status === "running" ? source.listen((pulse) => this.pulse(pulse)) : null;
+  }
+
+  disconnectedCallback() {
+    this.stop?.();
+    this.frames?.close();
+  }
+
+  build() {
+    const { meta } = this.track;
+    const setup = meta.setup;
+    document.title = `#${meta.id} ${setup.env ?? "?"} ${setup.topology ?? "?"} seed ${meta.seed} · emcoop`;
+    this.sign = h("span", {}, outcome(meta));
+    this.transport = h("em-transport", {});
+    this.world = h("em-frame", {});
+    this.now = h("div", { class: "now", "aria-label": "What each agent is doing" });
+    this.lanes = h("em-lanes", {});
+    this.panels = { inspect: h("em-inspector", {}), talk: h("em-talk", {}), events: h("ol", { class: "events" }), search: h("div", { class: "found" }) };
+    this.searchBox = h("input", { type: "search", id: "search", value: this.query, placeholder: "Search this episode  ( / )", "aria-label": "Search this episode's messages, plans and events", onchange: () => this.search(this.searchBox.value) });
+    this.tabs = h("div", { role: "tablist", class: "tabs", "aria-label": "Details" }, TABS.map(([name, title]) =>
+      h("button", { role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => this.openTab(name) }, title)));
+    const zoom = (factor, text, label) => h("button", { title: label, "aria-label": label, onclick: () => this.enlarge(factor) }, text);
+    replace(this, h("main", { id: "main", class: "episode", tabindex: "-1" },
+      h("header", { class: "head" }, h("h1", {}, `Episode #${meta.id}`), h("p", {}, `${setup.env ?? "?"} ${setup.level ?? ""} · ${this.track.team.length} agents · ${setup.topology ?? "?"} · seed ${meta.seed} `, this.sign), this.searchBox),
+      this.notes(), this.transport,
+      h("section", { class: "world", "aria-label": "World" }, this.world, this.now),
+      h("section", { class: "course", "aria-label": "Course of the episode" },
+        h("div", { class: "bar" }, legend(), h("span", { class: "zoom" }, zoom(0.5, "−", "Smaller (-)"), zoom(2, "+", "Larger (+)"))),
+        this.lanes, (this.stretch = h("p", { class: "hint" }))),
+      h("section", { class: "details", "aria-label": "Details" }, this.tabs,
+        TABS.map(([name]) => h("div", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, tabindex: "0" }, this.panels[name])))));
+    this.transport.build();
+    this.transport.axis.value = this.axis;
+    this.transport.addEventListener("go", (event) => this.scrub(event.detail));
+    this.transport.addEventListener("jump", (event) => this.jump(event.detail));
+    this.transport.addEventListener("axis", (event) => { this.axis = event.detail; this.redraw(); });
+    this.addEventListener("moment", (event) => this.moveTo(event.detail));
+    this.addEventListener("pick", (event) => this.pick(event.detail));
+    this.tabs.addEventListener("keydown", (event) => this.alongTabs(event));
+    this.openTab(this.tab);
+    if (this.query) this.search(this.query);
+  }
+
+  notes() {
+    const { meta } = this.track;
+    const said = [];
+    if (meta.error) said.push(["problem", meta.error]);
+    if (meta.status === "cut off" || meta.status === "interrupted") said.push(["note", "The run was cut off here; the episode has no end. The same `emcoop run` plays it again."]);
+    if (meta.start.impossible) said.push(["note", `No team can solve this set-up: ${meta.start.impossible}`]);
+    for (const warning of meta.start.warnings ?? []) said.push(["note", warning]);
+    if (meta.end?.message) said.push(["note", meta.end.message]);
+    return said.map(([kind, text]) => h("p", { class: kind }, text));
+  }
+
+  /** Everything anew: another stretch, axis or size. */
+  redraw() {
+    const { track } = this;
+    this.lanes.show(track.model, { axis: this.axis, zoom: this.zoom, selected: this.selected });
+    const { first, next, meta, model } = track;
+    this.stretch.textContent = first === 0 && next === null ? "" : `Events ${first} to ${model.events.at(-1)?.[0]} of ${meta.events}; move on and the lanes follow.`;
+    this.drawn = track.model;
+    this.update();
+  }
+
+  /** What depends on the moment and the selection. */
+  update() {
+    const { track, time } = this;
+    if (track.model !== this.drawn) {
+      this.redraw();
+      return;
+    }
+    const step = track.stepAt(time);
+    const total = Math.max(track.meta.steps, track.model.steps.at(-1)?.step ?? 0);
+    const text = `${seconds(time)} · step ${step} of ${total}`;
+    if (this.axis === "steps") this.transport.set(step, Math.max(1, total), text);
+    else this.transport.set(time, Math.max(1, track.meta.duration), text);
+    this.world.show(this.frames, step, `After step ${step}`);
+    if (this.transport.playing && step < total) this.frames.at(step + 1).catch(() => undefined);
+    this.lanes.moveTo(time);
+    this.lanes.select(this.selected);
+    this.showNow();
+    this.showTab();
+    note(`episode/${track.id}`, { t: time || "", sel: this.selected, axis: this.axis === "time" ? "" : this.axis, zoom: this.zoom === 1 ? "" : this.zoom, tab: this.tab === "inspect" ? "" : this.tab, q: this.tab === "search" ? this.query : "" });
+  }
+
+  showNow() {
+    const { model } = this.track;
+    const cards = model.team.map((agent) => {
+      const stage = spanAt(model.stages.get(agent), this.time);
+      const plan = spanAt(model.plans.get(agent), this.time);
+      const active = plan !== null && (plan.to > this.time || (plan.outcome === null && plan.to === model.end));
+      const known = STAGES[stage?.stage];
+      const action = model.actions.findLast((found) => found.agent === agent && found.time <= this.time && found.status === "start");
+      return h("div", { class: "card" }, h("span", { class: `badge ${known?.class ?? ""}`, title: known?.name ?? "" }, stage?.stage ?? "–"), h("strong", {}, agent), h("span", { class: "hint" }, known?.name ?? "not begun"),
+        h("button", { class: "link doing", "data-key": agent, disabled: !active, onclick: () => this.pick(plan.seq) }, active ? cut(`${taskText(plan.plan)}: ${action?.action ?? ""}`, 80) : "no plan"));
+    });
+    keepFocus(this.now, () => replace(this.now, cards));
+  }
+
+  openTab(name) {
+    this.tab = this.panels[name] ? name : "inspect";
+    for (const tab of this.tabs.children) {
+      const on = tab.id === `tab-${this.tab}`;
+      tab.setAttribute("aria-selected", String(on));
+      this.querySelector(`#${tab.getAttribute("aria-controls")}`).hidden = !on;
+    }
+    if (this.drawn) this.update();
+  }
+
+  /** In the row of tabs the arrows lead from tab to tab. */
+  alongTabs(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    const at = TABS.findIndex(([name]) => name === this.tab);
+    this.openTab(TABS[(at + step + TABS.length) % TABS.length][0]);
+    this.tabs.querySelector("[aria-selected=true]").focus();
+  }
+
+  showTab() {
+    const { track } = this;
+    if (this.tab === "inspect") this.panels.inspect.show(track, track.model, this.selected);
+    if (this.tab === "talk") this.panels.talk.show(track.model, track.meta.start.topology?.edges ?? [], this.time, this.selected);
+    if (this.tab === "events") this.showEvents();
+  }
+
+  showEvents() {
+    const { events } = this.track.model;
+    const at = this.selected === null ? bisect(events, (event) => event[1] <= this.time) - 1 : events.findIndex((event) => event[0] === this.selected);
+    const from = Math.max(0, at - AROUND);
+    const shown = events.slice(from, Math.max(0, at) + AROUND);
+    replace(this.panels.events, shown.map(([seq, time, step, agent, kind, payload]) => h("li", { class: seq === this.selected ? "selected" : time > this.time ? "later" : "" },
+      h("button", { onclick: () => { this.openTab("inspect"); this.pick(seq); } }, h("span", { class: "number" }, String(seq)), h("span", {}, seconds(time)), h("span", {}, `step ${step}`), h("span", {}, agent ?? "team"), h("span", {}, kind), h("code", {}, cut(JSON.stringify(payload), 140))))));
+    const mark = this.panels.events.children[at - from];
+    const box = this.panels.events.parentElement;
+    if (mark) box.scrollTop = mark.offsetTop - box.clientHeight / 2;
+  }
+
+  async search(text, start = 0) {
+    this.query = text;
+    this.openTab("search");
+    if (!text) {
+      replace(this.panels.search, h("p", { class: "hint" }, "Messages, plans, actions and failures are searched; prompts and answers are not."));
+      return;
+    }
+    try {
+      const { hits, next } = await source.search(this.track.id, text, start);
+      replace(this.panels.search, h("p", { class: "hint", role: "status" }, hits.length ? `${hits.length} places` : "Nothing found", next === null ? "" : ` up to event ${next} `, next === null ? "" : h("button", { onclick: () => this.search(text, next) }, "go on searching")),
+        h("ol", { class: "events" }, hits.map(([seq, time, , agent, kind, around]) => h("li", {}, h("button", { onclick: () => this.pick(seq) }, h("span", { class: "number" }, String(seq)), h("span", {}, seconds(time)), h("span", {}, agent ?? "team"), h("span", {}, kind), h("code", {}, around))))));
+    } catch (error) {
+      replace(this.panels.search, problem(error));
+    }
+  }
+
+  enlarge(factor) {
+    this.zoom = Math.min(32, Math.max(1, this.zoom * factor));
+    this.redraw();
+  }
+
+  async scrub(value) {
+    if (this.axis === "steps") await this.attempt(async () => this.moveTo(await this.track.timeOfStep(Math.round(value))));
+    else this.moveTo(Math.round(value));
+  }
+
+  /** Stand at a time; the latest wish wins while a stretch is being loaded. */
+  async moveTo(time) {
+    this.time = Math.max(0, Math.min(time, this.track.meta.duration));
+    this.lanes.moveTo(this.time);
+    if (this.track.covers(this.time)) {
+      cancelAnimationFrame(this.awaited);
+      this.awaited = requestAnimationFrame(() => this.update());
+      return;
+    }
+    if (this.loading) return;
+    this.loading = true;
+    await this.attempt(async () => {
+      let aim;
+      do {
+        aim = this.time;
+        await this.track.reach(aim);
+      } while (aim !== this.time);
+    });
+    this.loading = false;
+    this.update();
+  }
+
+  async jump(detail) {
+    const { track } = this;
+    const total = track.meta.steps;
+    const step = track.stepAt(this.time);
+    if (detail === "last" || (detail === 1 && step >= total)) {
+      if (this.transport.playing) this.transport.pause();
+      await this.moveTo(track.meta.duration);
+      return;
+    }
+    const wanted = detail === "first" ? 0 : detail === 1 ? step + 1 : this.time > (await track.timeOfStep(step)) ? step : Math.max(0, step - 1);
+    await this.attempt(async () => this.moveTo(await track.timeOfStep(wanted)));
+  }
+
+  /** Select an event and stand at its time. */
+  async pick(seq) {
+    await this.attempt(async () => {
+      const event = await this.track.event(seq);
+      if (event === null) return;
+      this.selected = seq;
+      this.time = event[1];
+      this.openTab(this.tab === "talk" && event[4] === "message_sent" ? "talk" : "inspect");
+    });
+  }
+
+  /** The next or the previous event that a person may want to look at. */
+  walk(direction) {
+    const { events } = this.track.model;
+    const wanted = (event) => !PASSED_OVER.has(event[4]);
+    const at = this.selected === null ? bisect(events, (event) => event[1] <= this.time) - (direction > 0 ? 1 : 0) : events.findIndex((event) => event[0] === this.selected);
+    for (let index = at + direction; index >= 0 && index < events.length; index += direction) {
+      if (wanted(events[index])) {
+        this.pick(events[index][0]);
+        return;
+      }
+    }
+  }
+
+  async attempt(work) {
+    try {
+      await work();
+    } catch (error) {
+      this.stretch.replaceChildren(problem(error));
+    }
+  }
+
+  async pulse(pulse) {
+    const line = pulse.going.find((found) => found.id === this.track.id);
+    if (line && line.events === this.track.meta.events && line.status === this.track.meta.status) return;
+    const atEnd = this.time >= this.track.meta.duration;
+    await this.attempt(async () => {
+      await this.track.refresh();
+      if (atEnd && this.time > 0) await this.track.reach((this.time = this.track.meta.duration));
+    });
+    replace(this.sign, outcome(this.track.meta));
+    this.update();
+    if (!line || line.status !== "running") this.stop?.();
+  }
+
+  /** A key that the page does not keep for itself; returns whether it was of use. */
+  key(event) {
+    const moves = { ArrowRight: 1, ArrowLeft: -1, Home: "first", End: "last" };
+    if (event.key in moves) this.jump(moves[event.key]);
+    else if (event.key === " ") this.transport.toggle();
+    else if (event.key === ".") this.walk(1);
+    else if (event.key === ",") this.walk(-1);
+    else if (event.key === "+" || event.key === "=") this.enlarge(2);
+    else if (event.key === "-") this.enlarge(0.5);
+    else if (event.key === "a") { this.axis = this.axis === "time" ? "steps" : "time"; this.transport.axis.value = this.axis; this.redraw(); }
+    else if (/^[1-4]$/.test(event.key)) this.openTab(TABS[Number(event.key) - 1][0]);
+    else return false;
+    return true;
+  }
+}
+
+/** What the colours and signs of the lanes mean. */
+export function legend() {
+  return h("ul", { class: "legend", "aria-label": "Legend" },
+    Object.entries(STAGES).map(([letter, stage]) => h("li", {}, h("span", { class: `badge ${stage.class}` }, letter), stage.name)),
+    h("li", {}, h("span", { class: "dot" }), "decision"), h("li", {}, h("span", { class: "swatch plan" }), "plan"), h("li", {}, h("span", { class: "swatch failed" }), "failed"), h("li", {}, h("span", { class: "swatch replaced" }), "replaced"), h("li", {}, h("span", { class: "arrow", "aria-hidden": "true" }, "➝"), "message"), h("li", {}, h("span", { class: "warn", "aria-hidden": "true" }, "▲"), "rejected, interrupted"), h("li", {}, h("span", { class: "warn", "aria-hidden": "true" }, "▶"), "resumed"));
+}
+
+customElements.define("em-episode", EpisodePage);

@@ -1,0 +1,64 @@
+// Numbers and names as a person reads them.
+
+/** Simulated microseconds as seconds. */
+export function seconds(us) {
+  const s = us / 1e6;
+  return `${s >= 100 ? s.toFixed(0) : s >= 10 ? s.toFixed(1) : s.toFixed(2)} s`;
+}
+
+/** A share as per cent. */
+export function percent(value) {
+  return value === null || value === undefined ? "–" : `${Math.round(value * 100)} %`;
+}
+
+/** An estimate's interval, or nothing. */
+export function interval(estimate) {
+  return estimate.low === null ? "" : `${Math.round(estimate.low * 100)}–${Math.round(estimate.high * 100)}`;
+}
+
+/** US dollars; null is "unknown". */
+export function dollars(value) {
+  if (value === null || value === undefined) return "unknown";
+  if (value === 0) return "$0";
+  return value < 0.01 ? `$${value.toPrecision(2)}` : `$${value.toFixed(2)}`;
+}
+
+/** A whole number with thin spaces between thousands. */
+export function count(value) {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+/** Text cut to a length. */
+export function cut(text, length) {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
+/** A symbolic action in one line: `push(block_id=2, num_steps=5)`. */
+export function actionText(action) {
+  if (action === null || typeof action !== "object") return String(action);
+  const { action_type: name, ...rest } = action;
+  const inside = Object.entries(rest).map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  return `${name ?? "action"}(${inside.join(", ")})`;
+}
+
+/** JSON for reading; text that is no JSON as it is. */
+export function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch (error) {
+    if (error instanceof SyntaxError) return text;
+    throw error;
+  }
+}
+
+/** The task of a plan, which may be none. */
+export function taskText(plan) {
+  return plan?.task && plan.task !== "none" ? plan.task : "no task";
+}
+
+export const STAGES = {
+  R: { name: "reasoning", class: "stage-r" },
+  I: { name: "interrupted", class: "stage-i" },
+  W: { name: "waiting", class: "stage-w" },
+  X: { name: "executing", class: "stage-x" },
+};

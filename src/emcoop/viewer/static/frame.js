@@ -1,0 +1,72 @@
+// The world at a step. The picture is drawn by the environment; it is shown as an image, so nothing in it can run.
+
+import { h, replace } from "./dom.js";
+import { source } from "./source.js";
+
+const KEPT = 64;
+
+/** Pictures of one episode, as addresses of blobs; the latest few are kept. */
+export class Frames {
+  constructor(id) {
+    this.id = id;
+    this.kept = new Map();
+  }
+
+  /** The address of a step's picture. */
+  at(step) {
+    if (!this.kept.has(step)) {
+      while (this.kept.size >= KEPT) {
+        const [oldest, address] = this.kept.entries().next().value;
+        this.kept.delete(oldest);
+        address.then(URL.revokeObjectURL, () => undefined);
+      }
+      const made = source.frame(this.id, step).then((text) => URL.createObjectURL(new Blob([text], { type: "image/svg+xml" })));
+      made.catch(() => this.kept.delete(step));
+      this.kept.set(step, made);
+    }
+    return this.kept.get(step);
+  }
+
+  /** Let go of all of them. */
+  close() {
+    for (const address of this.kept.values()) address.then(URL.revokeObjectURL, () => undefined);
+    this.kept.clear();
+  }
+}
+
+/** Shows one step of one episode; `show` may be called faster than pictures come. */
+class WorldFrame extends HTMLElement {
+  connectedCallback() {
+    this.image = h("img", { alt: "" });
+    this.trouble = h("p", { class: "problem", hidden: true });
+    this.caption = h("figcaption", {});
+    replace(this, h("figure", {}, this.image, this.trouble, this.caption));
+  }
+
+  /**
+   * @param {Frames} frames
+   * @param {number} step
+   * @param {string} caption
+   */
+  async show(frames, step, caption = `step ${step}`) {
+    this.caption.textContent = caption;
+    if (this.frames === frames && this.wanted === step) return;
+    this.frames = frames;
+    this.wanted = step;
+    try {
+      const address = await frames.at(step);
+      if (this.wanted !== step || this.frames !== frames) return;
+      this.image.src = address;
+      this.image.alt = `The world after step ${step} of episode ${frames.id}`;
+      this.image.hidden = false;
+      this.trouble.hidden = true;
+    } catch (error) {
+      if (this.wanted !== step) return;
+      this.image.hidden = true;
+      this.trouble.hidden = false;
+      this.trouble.textContent = error.message;
+    }
+  }
+}
+
+customElements.define("em-frame", WorldFrame);

@@ -1,0 +1,216 @@
+// The lanes: per agent its stages and plans over time, messages between them, and the tasks' constraints below.
+// Drawn once per stretch of events; the cursor moves over it without drawing anew.
+
+import { h, replace, svg } from "./dom.js";
+import { actionText, cut, seconds, STAGES } from "./format.js";
+import { makeScale } from "./model.js";
+import { drawTasks, taskRows } from "./tasks.js";
+
+const TOP = 40;
+const LANE = 54;
+const BAND = 16;
+const LABEL_PX = 6.2;
+const PAD = 22;
+
+/** Fires `moment` (detail: time) and `pick` (detail: event number). */
+class Lanes extends HTMLElement {
+  connectedCallback() {
+    if (this.inner) return;
+    this.labels = h("div", { class: "labels" });
+    this.cursor = h("div", { class: "cursor", "aria-hidden": "true" });
+    this.drawing = h("div", { class: "drawing" });
+    this.inner = h("div", { class: "inner" }, this.drawing, this.cursor);
+    this.scroller = h("div", { class: "scroller", tabindex: "0", role: "group", "aria-label": "Lanes; scroll sideways when enlarged" }, this.inner);
+    replace(this, this.labels, this.scroller);
+    this.inner.addEventListener("pointerdown", (event) => this.press(event));
+    this.sizes = new ResizeObserver(() => this.model && this.draw());
+    this.sizes.observe(this);
+  }
+
+  disconnectedCallback() {
+    this.sizes.disconnect();
+  }
+
+  /** Show a stretch on an axis ("time" or "steps"), enlarged `zoom` times, with an event selected. */
+  show(model, { axis, zoom, selected }) {
+    Object.assign(this, { model, axis, zoom, selected });
+    this.scale = makeScale(model, axis);
+    this.draw();
+  }
+
+  /** Mark another event without drawing anew. */
+  select(seq) {
+    this.selected = seq;
+    for (const element of this.drawing.querySelectorAll("[data-seq]")) {
+      element.classList.toggle("selected", Number(element.dataset.seq) === seq);
+    }
+  }
+
+  /** Put the cursor at a time. */
+  moveTo(time) {
+    this.now = time;
+    if (!this.scale) return;
+    const x = this.x(time);
+    this.cursor.style.transform = `translateX(${x}px)`;
+    const { scrollLeft, clientWidth } = this.scroller;
+    if (this.zoom > 1 && (x < scrollLeft + 20 || x > scrollLeft + clientWidth - 20)) this.scroller.scrollLeft = x - clientWidth / 2;
+  }
+
+  x(time) {
+    return PAD + this.scale.place(time) * (this.width - 2 * PAD);
+  }
+
+  draw() {
+    const { model } = this;
+    this.width = Math.max(200, this.scroller.clientWidth * this.zoom);
+    const most = Math.max(1, ...model.team.map((agent) => model.decisions.filter((found) => found.agent === agent).length));
+    this.dot = Math.min(4.5, Math.max(1.6, (0.4 * this.width) / most));
+    const lanesEnd = TOP + model.team.length * LANE;
+    const rows = taskRows(model);
+    const height = lanesEnd + rows.height + 8;
+    const x = (time) => this.x(time);
+    const root = svg("svg", { width: this.width, height, viewBox: `0 0 ${this.width} ${height}`, role: "group", "aria-label": "Lanes of the agents" },
+      defs(),
+      this.rulers(x, height),
+      model.team.map((agent, index) => this.lane(agent, TOP + index * LANE, x)),
+      this.messages(x),
+      this.decisions(x),
+      drawTasks(model, rows, lanesEnd, x));
+    replace(this.drawing, root);
+    this.inner.style.width = `${this.width}px`;
+    this.cursor.style.height = `${height}px`;
+    replace(this.labels, h("div", { class: "ruler-label" }, h("span", {}, "time"), h("span", {}, "steps")),
+      model.team.map((agent) => h("div", { class: "lane-label", title: agent }, agent)), rows.labels());
+    this.select(this.selected);
+    this.moveTo(this.now ?? model.start);
+  }
+
+  rulers(x, height) {
+    const { model } = this;
+    const group = svg("g", { class: "rulers", "aria-hidden": "true" });
+    const wanted = Math.max(2, this.width / 90);
+    const span = model.end - model.start;
+    const gap = niceGap(span / wanted);
+    let free = -1;
+    for (let time = Math.ceil(model.start / gap) * gap; time <= model.end && gap > 0; time += gap) {
+      if (x(time) < free) continue;
+      group.append(svg("line", { class: "tick", x1: x(time), x2: x(time), y1: 14, y2: 19 }), svg("text", { x: x(time), y: 11 }, seconds(time)));
+      free = x(time) + 52;
+    }
+    free = -1;
+    for (const { step, time } of model.steps) {
+      group.append(svg("line", { class: "step", x1: x(time), x2: x(time), y1: 20, y2: height }));
+      if (x(time) < free) continue;
+      group.append(svg("text", { x: x(time), y: 31 }, String(step)));
+      free = x(time) + 8 + LABEL_PX * (String(step).length + 1);
+    }
+    return group;
+  }
+
+  lane(agent, y, x) {
+    const { model } = this;
+    const top = y + 4;
+    const parts = [svg("line", { class: "rail", x1: 0, x2: this.width, y1: y + LANE - 1, y2: y + LANE - 1 })];
+    const dots = model.decisions.filter((found) => found.agent === agent).map((found) => x(found.time));
+    for (const span of model.stages.get(agent)) parts.push(stageBar(span, x, top, dots, this.dot));
+    for (const plan of model.plans.get(agent)) parts.push(this.planBar(plan, agent, x, top + BAND + 4));
+    for (const mark of model.marks.filter((found) => found.agent === agent)) {
+      const title = mark.kind === "plan_rejected" ? `plan rejected: ${mark.payload.failure?.message ?? ""}` : mark.kind.replace("_", " ");
+      parts.push(this.button(mark.seq, `${agent}: ${title}`, "mark", svg("path", { d: `M${x(mark.time)} ${top + BAND - 1}l4 7h-8z` })));
+    }
+    for (const gain of model.gains.filter((found) => found.agent === agent)) {
+      parts.push(this.button(gain.seq, `${agent} gains ${gain.names.join(", ")}`, "gain", svg("text", { x: x(gain.time), y: top + 2 }, "★")));
+    }
+    return svg("g", { "aria-label": agent, role: "group" }, parts);
+  }
+
+  /** The dots of decisions lie above everything, so that an arrow that leaves one does not cover it. */
+  decisions(x) {
+    const { model } = this;
+    return model.decisions.map((decision) => {
+      const used = (decision.usage?.input_tokens ?? 0) + (decision.usage?.output_tokens ?? 0);
+      const title = `${decision.agent} decided (${decision.faculty}) at ${seconds(decision.time)}${used ? `, ${used} tokens` : ""}`;
+      const cy = TOP + model.team.indexOf(decision.agent) * LANE + 4 + BAND / 2;
+      return this.button(decision.seq, title, `decision ${decision.faculty}`, svg("circle", { cx: x(decision.time), cy, r: this.dot, "stroke-width": this.dot < 3 ? 0.8 : 1.5 }));
+    });
+  }
+
+  planBar(plan, agent, x, y) {
+    const width = Math.max(2, x(plan.to) - x(plan.from) - 1);
+    const words = plan.plan ? `${plan.plan.task === "none" ? "" : `${plan.plan.task} `}${(plan.plan.actions ?? []).map(actionText).join(" → ")}` : "plan from earlier";
+    const end = plan.outcome ?? "going on";
+    const label = cut(words, Math.floor((width - 8) / LABEL_PX));
+    const title = `${agent}: plan ${plan.id}, ${plan.origin ?? "earlier"}, ${end}: ${words}`;
+    return this.button(plan.seq, title, `plan ${plan.origin ?? ""} ended-${plan.outcome ?? "open"}`,
+      svg("rect", { x: x(plan.from), y, width, height: 17, rx: 3 }),
+      plan.resumed.map((time) => svg("path", { class: "resumed", d: `M${x(time)} ${y + 3}l6 5.5l-6 5.5z` })),
+      plan.outcome === "failed" && width > 12 ? svg("path", { class: "cross", d: `M${x(plan.to) - 9} ${y + 5}l6 7m0 -7l-6 7` }) : null,
+      label.length > 3 ? svg("svg", { x: x(plan.from), y, width: width - 2, height: 17 }, svg("text", { x: 5, y: 12.5 }, label)) : null);
+  }
+
+  messages(x) {
+    const { model } = this;
+    const middle = (agent) => TOP + model.team.indexOf(agent) * LANE + 4 + BAND / 2;
+    const parts = [];
+    for (const message of model.messages) {
+      for (const to of message.to.filter((name) => model.team.includes(name))) {
+        const lost = message.lost.includes(to);
+        const start = [x(message.time), middle(message.from)];
+        const end = [x(message.arrived.get(to) ?? message.time), middle(to)];
+        const bend = end[0] - start[0] < 12 ? 10 : 0;
+        const path = `M${start[0]} ${start[1]}Q${(start[0] + end[0]) / 2 + bend} ${(start[1] + end[1]) / 2} ${end[0]} ${end[1] + (end[1] > start[1] ? -7 : 7)}`;
+        parts.push(this.button(message.seq, `${message.from} to ${to}${lost ? " (lost)" : ""}: ${cut(message.content, 300)}`, `message${lost ? " lost" : ""}`,
+          svg("path", { class: "reach", d: path }), svg("path", { class: "arrow", d: path, "marker-end": "url(#head)" })));
+      }
+    }
+    return svg("g", { class: "messages" }, parts);
+  }
+
+  /** A part of the drawing that stands for an event: says what it is, and opens it. */
+  button(seq, title, kind, ...shapes) {
+    const element = svg("g", { class: `${kind} event`, "data-seq": seq, role: "button", tabindex: "-1", "aria-label": title }, svg("title", {}, title), shapes);
+    element.addEventListener("click", () => this.dispatchEvent(new CustomEvent("pick", { detail: seq, bubbles: true })));
+    return element;
+  }
+
+  press(event) {
+    if (event.button !== 0 || event.target.closest(".event")) return;
+    event.preventDefault();
+    const move = (at) => {
+      const share = (at.clientX - this.inner.getBoundingClientRect().left - PAD) / (this.width - 2 * PAD);
+      const detail = Math.round(this.scale.time(Math.min(1, Math.max(0, share))));
+      this.dispatchEvent(new CustomEvent("moment", { detail, bubbles: true }));
+    };
+    const end = () => {
+      this.inner.removeEventListener("pointermove", move);
+      this.inner.removeEventListener("pointerup", end);
+    };
+    move(event);
+    this.inner.setPointerCapture(event.pointerId);
+    this.inner.addEventListener("pointermove", move);
+    this.inner.addEventListener("pointerup", end);
+  }
+}
+
+/** A stage with its letter, unless a decision's dot would cover it. */
+function stageBar(span, x, y, dots, radius) {
+  const width = Math.max(0.5, x(span.to) - x(span.from));
+  const known = STAGES[span.stage] ?? { name: span.stage, class: "stage-other" };
+  const lettered = width > 16 && span.stage !== "W" && !dots.some((dot) => Math.abs(dot - x(span.from) - 8) < 5 + radius);
+  const height = span.stage === "W" ? BAND / 2 : BAND;
+  return svg("g", { class: `stage ${known.class}` }, svg("title", {}, `${known.name}, ${seconds(span.from)} to ${seconds(span.to)}`),
+    svg("rect", { x: x(span.from), y: y + (BAND - height) / 2, width, height }),
+    lettered ? svg("text", { x: x(span.from) + 8, y: y + BAND / 2 + 4 }, span.stage) : null);
+}
+
+function defs() {
+  return svg("defs", {}, svg("marker", { id: "head", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svg("path", { d: "M0 0L8 4L0 8z" })));
+}
+
+function niceGap(least) {
+  if (!(least > 0)) return 0;
+  const power = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((gap) => gap >= least);
+}
+
+customElements.define("em-lanes", Lanes);

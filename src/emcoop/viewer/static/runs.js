@@ -1,0 +1,228 @@
+// The table of cells and the table of episodes.
+
+import { h, keepFocus, problem, replace, svg } from "./dom.js";
+import { count, interval, percent } from "./format.js";
+import { address, note, place } from "./place.js";
+import { source } from "./source.js";
+
+const PER_PAGE = 100;
+
+/** The first page of a run. */
+class RunsPage extends HTMLElement {
+  async connectedCallback() {
+    const { query } = place();
+    this.state = { q: query.get("q") ?? "", cell: query.get("cell") ?? "", sort: query.get("sort") ?? "id", page: Number(query.get("page") ?? 0) };
+    this.picked = new Set((query.get("pick") ?? "").split(",").filter(Boolean).map(Number));
+    try {
+      this.run = await source.run();
+    } catch (error) {
+      replace(this, problem(error));
+      return;
+    }
+    document.title = `${this.run.run} · emcoop`;
+    this.build();
+    this.stop = source.listen((pulse) => this.pulse(pulse));
+  }
+
+  disconnectedCallback() {
+    this.stop?.();
+  }
+
+  build() {
+    this.cells = new Map([...this.run.cells, ...this.run.references].map((cell) => [cell.cell, cell]));
+    this.counts = h("p", { class: "lead", "aria-live": "polite" });
+    this.cellTable = h("div", { class: "scroll" });
+    this.episodeTable = h("div", { class: "scroll" });
+    this.compare = h("div", { class: "pick" });
+    const search = h("input", {
+      type: "search", id: "search", value: this.state.q, placeholder: "Filter: topology, agent, seed, status …  ( / )", "aria-label": "Filter episodes",
+      oninput: (event) => this.change({ q: event.target.value, page: 0 }),
+    });
+    replace(this, h("main", { id: "main", tabindex: "-1" },
+      h("h1", {}, this.run.run), this.counts,
+      h("section", { "aria-label": "Cells" }, h("h2", {}, "Teams"), this.cellTable,
+        h("p", { class: "ticks" }, h("span", {}, "dot and bar: mean with its 95 % interval"), h("span", { class: "floor" }, "| floor"), h("span", { class: "ceiling" }, "| ceiling"))),
+      h("section", { "aria-label": "Episodes" },
+        h("div", { class: "bar" }, h("h2", {}, "Episodes"), search, this.compare), this.episodeTable)));
+    this.refresh();
+  }
+
+  change(values) {
+    Object.assign(this.state, values);
+    this.refresh();
+    const { q, cell, sort, page } = this.state;
+    note("", { q, cell, sort: sort === "id" ? "" : sort, page: page || "", pick: [...this.picked].join(",") });
+  }
+
+  refresh() {
+    keepFocus(this, () => this.redraw());
+  }
+
+  redraw() {
+    const episodes = this.run.episodes;
+    const finished = episodes.filter((episode) => episode.status === "finished").length;
+    const going = episodes.filter((episode) => episode.status === "running").length;
+    replace(this.counts, `${count(episodes.length)} episodes in ${this.cells.size} cells, ${count(finished)} finished`, going ? h("span", { class: "live" }, `${going} running`) : "", source.live ? "" : " · exported file");
+    this.showCells();
+    this.showEpisodes();
+    this.showPicked();
+  }
+
+  showCells() {
+    const groups = new Map();
+    for (const cell of this.cells.values()) {
+      const key = `${cell.env} ${cell.level}, ${cell.agents} agents`;
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push(cell);
+    }
+    const body = [];
+    for (const [key, cells] of groups) {
+      body.push(h("tr", { class: "group" }, h("th", { colspan: 7, scope: "rowgroup" }, key)));
+      const bounds = cells.filter((cell) => cell.role);
+      for (const cell of cells) body.push(this.cellRow(cell, bounds));
+    }
+    replace(this.cellTable, h("table", { class: "cells" },
+      h("thead", {}, h("tr", {}, ["Topology", "Team", "n", "Success", "Progress", "Ended by", ""].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, body)));
+  }
+
+  cellRow(cell, bounds) {
+    const chosen = this.state.cell === cell.cell;
+    const limits = Object.entries(cell.limits).map(([name, n]) => `${name} ${n}`);
+    if (cell.failed) limits.push(`failed ${cell.failed}`);
+    if (cell.unfinished) limits.push(`unfinished ${cell.unfinished}`);
+    const team = [cell.agent, cell.model, ...cell.interventions.map((name) => `+${name}`)].filter(Boolean).join(" ");
+    return h("tr", { class: chosen ? "chosen" : cell.role ? "reference" : null },
+      h("td", {}, cell.topology),
+      h("td", {}, team, " ", cell.role ? h("span", { class: `tag ${cell.role}` }, cell.role) : ""),
+      h("td", { class: "number" }, String(cell.n)),
+      h("td", {}, estimate(cell.success, bounds.map((bound) => [bound.role, bound.success.mean, bound.agent]))),
+      h("td", {}, estimate(cell.progress, bounds.map((bound) => [bound.role, bound.progress.mean, bound.agent]))),
+      h("td", { title: cell.error ?? null }, limits.join(", ")),
+      h("td", {}, h("button", { class: "quiet", "data-key": `cell-${cell.cell}`, "aria-pressed": String(chosen), onclick: () => this.change({ cell: chosen ? "" : cell.cell, page: 0 }) }, chosen ? "show all" : "episodes")));
+  }
+
+  describe(episode) {
+    const cell = this.cells.get(episode.cell);
+    if (!cell) return { where: "?", topology: "?", team: "?" };
+    return {
+      where: `${cell.env} ${cell.level} ×${cell.agents}`, topology: cell.topology,
+      team: [cell.agent, cell.model, ...cell.interventions].filter(Boolean).join(" "),
+    };
+  }
+
+  showEpisodes() {
+    const { q, cell, sort } = this.state;
+    const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+    const rows = this.run.episodes
+      .filter((episode) => !cell || episode.cell === cell)
+      .map((episode) => ({ episode, ...this.describe(episode) }))
+      .filter((row) => words.every((word) => searchable(row).includes(word)));
+    const descending = sort.startsWith("-");
+    const field = sort.replace(/^-/, "");
+    rows.sort((a, b) => order(value(a, field), value(b, field)) * (descending ? -1 : 1) || a.episode.id - b.episode.id);
+    const pages = Math.max(1, Math.ceil(rows.length / PER_PAGE));
+    const page = Math.min(this.state.page, pages - 1);
+    const shown = rows.slice(page * PER_PAGE, (page + 1) * PER_PAGE);
+    const columns = [["id", "Episode"], ["where", "World"], ["topology", "Topology"], ["team", "Team"], ["seed", "Seed"], ["status", "Outcome"], ["progress", "Progress"], ["steps", "Steps"]];
+    replace(this.episodeTable, h("table", { class: "episodes" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "hidden" }, "Compare")), columns.map(([name, title]) => this.header(name, title)))),
+      h("tbody", {}, shown.map((row) => this.episodeRow(row)))),
+      rows.length === 0 ? h("p", {}, "No episode fits.") : "",
+      pages > 1 ? h("nav", { class: "pages", "aria-label": "Pages" },
+        h("button", { "data-key": "earlier", disabled: page === 0, onclick: () => this.change({ page: page - 1 }) }, "earlier"),
+        h("span", {}, `${page + 1} of ${pages}`),
+        h("button", { "data-key": "later", disabled: page === pages - 1, onclick: () => this.change({ page: page + 1 }) }, "later")) : "");
+  }
+
+  header(name, title) {
+    const { sort } = this.state;
+    const direction = sort === name ? "ascending" : sort === `-${name}` ? "descending" : null;
+    const arrow = direction === "ascending" ? " ▲" : direction ? " ▼" : "";
+    return h("th", { scope: "col", "aria-sort": direction, class: ["seed", "progress", "steps"].includes(name) ? "number" : null }, h("button", { class: "sort", "data-key": `sort-${name}`, onclick: () => this.change({ sort: sort === name ? `-${name}` : name }) }, title, arrow));
+  }
+
+  episodeRow({ episode, where, topology, team }) {
+    const box = h("input", { type: "checkbox", "data-key": `pick-${episode.id}`, "aria-label": `Pick episode ${episode.id} to compare`, onchange: (event) => this.pick(episode.id, event.target.checked) });
+    box.checked = this.picked.has(episode.id);
+    return h("tr", {},
+      h("td", {}, box),
+      h("td", {}, h("a", { href: address(`episode/${episode.id}`), "data-key": `open-${episode.id}` }, `#${episode.id}`)),
+      h("td", {}, where), h("td", {}, topology), h("td", {}, team), h("td", { class: "number" }, String(episode.seed)),
+      h("td", { title: episode.error ?? null }, outcome(episode)),
+      h("td", { class: "number" }, percent(episode.progress)),
+      h("td", { class: "number" }, String(episode.steps)));
+  }
+
+  pick(id, on) {
+    if (on) this.picked.add(id);
+    else this.picked.delete(id);
+    if (this.picked.size > 2) this.picked.delete(this.picked.values().next().value);
+    this.change({});
+  }
+
+  showPicked() {
+    const [a, b] = this.picked;
+    if (b === undefined) {
+      replace(this.compare, h("span", { class: "hint" }, a === undefined ? "Tick two episodes to compare them." : `#${a} is picked; tick another.`));
+      return;
+    }
+    const seeds = [a, b].map((id) => this.run.episodes.find((episode) => episode.id === id)?.seed);
+    replace(this.compare, h("a", { class: "button", href: address(`compare/${a}/${b}`) }, `Compare #${a} and #${b}`),
+      seeds[0] === seeds[1] ? "" : h("span", { class: "hint" }, "They have different seeds, so different worlds."));
+  }
+
+  async pulse(pulse) {
+    const known = this.run.episodes.filter((episode) => episode.status === "finished").length;
+    const ids = new Set(this.run.episodes.map((episode) => episode.id));
+    if (pulse.finished !== known || pulse.going.some((line) => !ids.has(line.id))) {
+      try {
+        this.run = await source.run();
+      } catch (error) {
+        replace(this.counts, problem(error));
+        return;
+      }
+      this.cells = new Map([...this.run.cells, ...this.run.references].map((cell) => [cell.cell, cell]));
+    }
+    for (const line of pulse.going) {
+      const episode = this.run.episodes.find((found) => found.id === line.id);
+      if (episode) Object.assign(episode, { status: line.status, steps: line.steps });
+    }
+    this.refresh();
+  }
+}
+
+function searchable({ episode, where, topology, team }) {
+  return `#${episode.id} ${where} ${topology} ${team} seed ${episode.seed} ${episode.status} ${episode.limit ?? ""} ${episode.success ? "solved" : ""}`.toLowerCase();
+}
+
+function value(row, field) {
+  return row[field] ?? row.episode[field] ?? -1;
+}
+
+function order(a, b) {
+  return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+}
+
+/** How an episode ended, as a small sign with words. */
+export function outcome(episode) {
+  if (episode.status !== "finished") return h("span", { class: `sign ${episode.status === "running" ? "going" : "broken"}` }, episode.status);
+  return h("span", { class: `sign ${episode.success ? "good" : "bad"}` }, episode.success ? "✓ solved" : `✗ ${episode.limit ?? "ended"}`);
+}
+
+/** A mean with its interval between 0 and 1, and ticks where the floor and the ceiling are. */
+function estimate(found, bounds) {
+  if (found.mean === null) return h("span", { class: "hint" }, "–");
+  const x = (share) => 4 + share * 112;
+  const text = `${percent(found.mean)}${interval(found) ? `, 95 % interval ${interval(found)}` : ""}`;
+  return h("span", { class: "estimate", title: text },
+    svg("svg", { viewBox: "0 0 120 16", width: 120, height: 16, role: "img", "aria-label": text },
+      svg("line", { class: "base", x1: 4, x2: 116, y1: 8, y2: 8 }),
+      bounds.filter(([, mean]) => mean !== null).map(([role, mean, name]) =>
+        svg("line", { class: role, x1: x(mean), x2: x(mean), y1: 2, y2: 14 }, svg("title", {}, `${role}: ${name} ${percent(mean)}`))),
+      found.low === null ? null : svg("line", { class: "range", x1: x(found.low), x2: x(found.high), y1: 8, y2: 8 }),
+      svg("circle", { cx: x(found.mean), cy: 8, r: 4 })),
+    h("span", { class: "number" }, percent(found.mean)), h("small", {}, interval(found)));
+}
+
+customElements.define("em-runs", RunsPage);

@@ -1,0 +1,85 @@
+// One episode's course: the stretch of events around a moment, loaded as the moment moves. Never the whole episode.
+
+import { buildModel, stepAt } from "./model.js";
+import { source } from "./source.js";
+
+const STRETCH = 2000;
+const LEAD = 700;
+
+export class Track {
+  /** @param {number} id */
+  constructor(id) {
+    this.id = id;
+    this.model = null;
+    this.host = {};
+  }
+
+  /** What the episode is; then the stretch around a time (or the event with number `seq`). */
+  async open(time, seq = null) {
+    this.meta = await source.episode(this.id);
+    this.team = (this.meta.start.team ?? []).map((member) => member.agent);
+    if (seq !== null) await this.load(seq);
+    else await this.reach(time);
+  }
+
+  /** Learn what has been written since; reloads the stretch when it grew. Returns whether anything changed. */
+  async refresh() {
+    const before = this.meta.events;
+    const status = this.meta.status;
+    this.meta = await source.episode(this.id);
+    if (this.meta.events !== before && (this.model === null || this.next === null)) await this.load(this.first ?? 0, this.first ?? 0);
+    return this.meta.events !== before || this.meta.status !== status;
+  }
+
+  /** Whether the present stretch knows what happens at a time. */
+  covers(time) {
+    const { model } = this;
+    if (model === null || model.events.length === 0) return false;
+    return (time >= model.start || this.first === 0) && (time < model.end || this.next === null);
+  }
+
+  /** Load what is needed to stand at a time. */
+  async reach(time) {
+    if (this.covers(time)) return false;
+    await this.load(await source.seek(this.id, { time }));
+    return true;
+  }
+
+  /** Load the stretch around an event, or from `start` on. */
+  async load(seq, start = this.meta.events <= STRETCH ? 0 : Math.max(0, seq - LEAD)) {
+    const ticket = (this.ticket = (this.ticket ?? 0) + 1);
+    const [page, before] = await Promise.all([source.events(this.id, start, STRETCH), start ? source.before(this.id, start) : []]);
+    if (ticket !== this.ticket) return;
+    if (page.next !== null && page.next <= seq) {
+      await this.load(seq, seq); // long events: the page ended before the one that is wanted
+      return;
+    }
+    if (this.team.length === 0) this.team = page.events[0]?.[5]?.team?.map((member) => member.agent) ?? [];
+    this.first = start;
+    this.next = page.next;
+    this.host = page.host;
+    this.model = buildModel(this.team, page.events, before, page.next === null);
+  }
+
+  /** The time at which a step is complete; 0 for step 0. */
+  async timeOfStep(step) {
+    if (step <= 0) return 0;
+    const known = this.model.steps.find((found) => found.step === step);
+    if (known) return known.time;
+    const seq = await source.seek(this.id, { step });
+    await this.load(seq);
+    return this.model.steps.find((found) => found.step === step)?.time ?? this.meta.duration;
+  }
+
+  /** The number of steps that are complete at a time. */
+  stepAt(time) {
+    return stepAt(this.model, time);
+  }
+
+  /** The event with this number, loading its stretch when it lies elsewhere. */
+  async event(seq) {
+    const find = () => this.model.events.find((event) => event[0] === seq);
+    if (!find()) await this.load(seq);
+    return find() ?? null;
+  }
+}

@@ -1,0 +1,79 @@
+// The scrubber with its buttons. It knows a length and a position, nothing of episodes.
+
+import { h, replace, svg } from "./dom.js";
+
+const SPEEDS = [1, 2, 4, 8, 16];
+const ICONS = {
+  first: "M3 3v10M13 3L6 8l7 5z", back: "M11 3L4 8l7 5z", play: "M4 2.5L13 8l-9 5.5z", pause: "M4 3h3v10H4zM9 3h3v10H9z",
+  on: "M5 3l7 5l-7 5z", last: "M13 3v10M3 3l7 5l-7 5z",
+};
+
+/** Fires `go` (detail: value of the scrubber), `jump` (detail: -1, 1, "first", "last") and `axis`. */
+class Transport extends HTMLElement {
+  build({ axes = true } = {}) {
+    const button = (name, label, detail) => h("button", { title: label, "aria-label": label, onclick: () => this.tell("jump", detail) }, icon(name));
+    this.play = h("button", { class: "play", title: "Play (space)", "aria-label": "Play", onclick: () => this.toggle() }, icon("play"));
+    this.range = h("input", { type: "range", min: 0, max: 1, value: 0, step: "any", "aria-label": "Moment", oninput: () => this.tell("go", Number(this.range.value)) });
+    this.sign = h("span", { class: "parting", hidden: true });
+    this.text = h("output", { class: "moment" });
+    this.speed = h("select", { "aria-label": "Steps per second", title: "Steps per second" }, SPEEDS.map((speed) => h("option", { value: speed }, `${speed}/s`)));
+    this.speed.value = "4";
+    this.axis = axes ? h("select", { "aria-label": "Axis", title: "Which clock is the axis", onchange: () => this.tell("axis", this.axis.value) }, h("option", { value: "time" }, "cognitive time"), h("option", { value: "steps" }, "environment steps")) : null;
+    replace(this, button("first", "First step (Home)", "first"), button("back", "One step back (left arrow)", -1), this.play, button("on", "One step on (right arrow)", 1), button("last", "Last step (End)", "last"),
+      h("span", { class: "rail" }, this.range, this.sign), this.text, this.speed, this.axis);
+  }
+
+  disconnectedCallback() {
+    this.pause();
+  }
+
+  set(value, max, text) {
+    this.range.max = String(max);
+    this.range.value = String(value);
+    this.range.setAttribute("aria-valuetext", text);
+    this.text.textContent = text;
+  }
+
+  /** Mark a place on the scrubber, as a share of its length. */
+  mark(share, title) {
+    this.sign.hidden = false;
+    this.sign.title = title;
+    this.sign.style.left = `calc(8px + ${share} * (100% - 16px))`;
+  }
+
+  get playing() {
+    return this.timer !== undefined;
+  }
+
+  toggle() {
+    if (this.playing) {
+      this.pause();
+      return;
+    }
+    replace(this.play, icon("pause"));
+    this.play.setAttribute("aria-label", "Pause");
+    const beat = () => {
+      this.tell("jump", 1);
+      if (this.playing) this.timer = setTimeout(beat, 1000 / Number(this.speed.value));
+    };
+    this.timer = setTimeout(beat, 0);
+  }
+
+  pause() {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (!this.play) return;
+    replace(this.play, icon("play"));
+    this.play.setAttribute("aria-label", "Play");
+  }
+
+  tell(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}
+
+function icon(name) {
+  return svg("svg", { class: "icon", viewBox: "0 0 16 16", width: 14, height: 14, "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+}
+
+customElements.define("em-transport", Transport);

@@ -1,0 +1,136 @@
+"""Arms, the cooperation gap and influence, from fabricated records and hand-written logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.analysis.test_cells import record, setup
+from tests.metrics.fabricated import Script
+
+from emcoop.analysis.cells import EpisodeRecord
+from emcoop.analysis.compare import arms, compare, pairwise
+from emcoop.analysis.gap import gaps
+from emcoop.analysis.influence import influence
+from emcoop.core.errors import ConfigError
+
+A, B = "agent_0", "agent_1"
+
+
+def episodes(cell: str, values: list[float], agent: str = "scripted", **parts: Any) -> list[EpisodeRecord]:
+    version = parts.pop("version", "emcoop 1, cube 1")
+    made = setup(agent, **parts)
+    return [
+        record(cell, seed, setup=made, metrics={"success": float(v >= 1), "progress": v}, version=version)
+        for seed, v in enumerate(values)
+    ]
+
+
+def study() -> list[EpisodeRecord]:
+    """Two levels; debate is worse by 0.5 on hard, equal on easy."""
+    return [
+        *episodes("e1", [1.0, 1.0, 1.0, 1.0], topology="individual", level="easy"),
+        *episodes("e2", [1.0, 1.0, 1.0, 1.0], topology="debate", level="easy"),
+        *episodes("h1", [1.0, 1.0, 0.5, 1.0], topology="individual", level="hard"),
+        *episodes("h2", [0.5, 0.5, 0.0, 0.5], topology="debate", level="hard"),
+    ]
+
+
+def test_arms_are_compared_under_each_matched_condition_with_holm_over_them() -> None:
+    easy, hard = compare(study(), "individual", "debate", ["progress"])
+    assert (easy.where["level"], hard.where["level"]) == ("easy", "hard")
+    assert (easy.contrast.difference.mean, hard.contrast.difference.mean) == (0.0, 0.5)
+    assert hard.contrast.p == 2 / 2**4
+    assert hard.contrast.adjusted == 2 * 2 / 2**4
+    assert (hard.a, hard.b) == ({"topology": "individual"}, {"topology": "debate"})
+    assert hard.to_json()["arm_a"] == {"topology": "individual", "cell": "h1"}
+
+
+def test_all_pairs_of_an_axis_are_those_that_differ_in_nothing_else() -> None:
+    found = pairwise(study(), "topology", ["success"])
+    assert [(c.a_cell, c.b_cell) for c in found] == [("e1", "e2"), ("h1", "h2")]
+    with pytest.raises(ConfigError, match="no two cells of this run differ in model alone"):
+        pairwise(study(), "model")
+
+
+def test_selectors_name_values_axes_and_cells() -> None:
+    (found,) = compare(study(), "topology=individual,hard", "debate,hard", ["progress"])
+    assert (found.a_cell, found.b_cell) == ("h1", "h2")
+    for a, said in (
+        ("debatte", "did you mean 'debate'"),
+        ("topologie=debate", "did you mean 'topology'"),
+        ("level=hardd", "did you mean 'hard'"),
+        ("", "name an arm"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            compare(study(), a, "debate")
+
+
+def test_an_intervention_is_compared_with_the_cell_it_was_made_from() -> None:
+    records = [
+        *episodes("c1", [1.0, 1.0], topology="debate"),
+        *episodes("c2", [0.5, 1.0], topology="centralized"),
+        *episodes("s1", [0.0, 0.0], topology="debate", interventions=["silence"], control="c1"),
+        *episodes("s2", [0.5, 0.0], topology="centralized", interventions=["silence"], control="c2"),
+    ]
+    found = compare(records, "silence", "none", ["progress"])
+    assert [(c.a_cell, c.b_cell, c.contrast.difference.mean) for c in found] == [
+        ("s1", "c1", -1.0),
+        ("s2", "c2", -0.5),
+    ]
+
+
+def test_a_wrapped_seat_keeps_the_name_of_who_sat_there() -> None:
+    records = episodes("x", [1.0])
+    inner = {"agent": "composite", "options": {"base": {"agent": "greedy", "options": {}}, "plan": "oracle"}}
+    made = {**setup(), "team": [inner], "interventions": ["faculty:plan=oracle"]}
+    (arm,) = arms([EpisodeRecord(**{**vars(records[0]), "setup": made})])
+    assert arm.axes["agent"] == "greedy"
+
+
+def test_results_of_different_versions_are_refused_and_named() -> None:
+    records = [
+        *episodes("a", [1.0], topology="debate"),
+        *episodes("b", [1.0], topology="individual", version="emcoop 2, cube 1"),
+    ]
+    with pytest.raises(ConfigError, match=r"emcoop 1, cube 1 \(cell a\); emcoop 2, cube 1 \(cell b\)"):
+        compare(records, "debate", "individual")
+
+
+def test_the_gap_lies_between_floor_and_oracle_with_the_solo_and_the_silent_arm() -> None:
+    team = [0.6, 0.6]
+    records = [
+        *episodes("f", [0.2, 0.2], agent="random"),
+        *episodes("o", [1.0, 1.0], agent="oracle"),
+        *episodes("t", team, topology="debate"),
+        *episodes("s", [0.4, 0.4], interventions=["solo"], control="t"),
+        *episodes("q", [0.2, 0.6], topology="debate", interventions=["silence"], control="t"),
+    ]
+    (found,) = gaps(records)
+    assert (found.floor, found.ceiling) == (0.2, 1.0)
+    assert found.team.mean == pytest.approx(0.5)
+    assert found.gap.mean == pytest.approx(0.5)
+    assert found.solo is not None
+    assert found.solo.mean == pytest.approx(0.25)
+    assert found.matched is None
+    assert found.retention == pytest.approx(2.0)
+    assert found.talk is not None
+    assert found.talk.mean == pytest.approx(0.25)
+    with pytest.raises(ConfigError, match="no task of this run"):
+        gaps(records[2:])
+
+
+def test_influence_is_a_message_after_which_the_readers_plan_is_about_another_task() -> None:
+    script = Script()
+    script.commit(A, 1, task="x").commit(B, 2, task="x")
+    script.add("message_sent", A, id=1, to=[B], content="go", price=0.0).add("message_read", B, ids=[1])
+    script.commit(B, 3, task="y")
+    script.add("message_sent", A, id=2, to=[B], content="stay", price=0.0).add("message_read", B, ids=[2])
+    script.commit(B, 4, task="y").commit(A, 5, task="z")  # nobody had told A anything
+    tasks = {"y": {"required": 1, "attempting": [B]}}
+    script.step({A: "z", B: "y"}, tasks=tasks).step({A: "none", B: "y"}, tasks=tasks)
+    found = influence([script.events])
+    ((edge),) = found.edges
+    assert (edge.sender, edge.reader, edge.read, edge.changed) == (A, B, 2, 1)
+    assert found.centrality == {A: 1.0, B: 0.0}
+    assert (found.claimed, found.actual) == ({A: 1, B: 2}, {A: 0, B: 2})

@@ -1,0 +1,134 @@
+"""The commands that answer, on one small run: what they print is what the analyses found."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emcoop.cli import comparing, explaining, forking, reporting, running
+from emcoop.core.errors import ConfigError
+from emcoop.experiment.matrix import Matrix, read_matrix
+from emcoop.experiment.study import play
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Healthy and planted teams under two topologies, with floor and ceiling, on five seeds."""
+    folder = tmp_path_factory.mktemp("run")
+    matrix = Matrix(
+        env="cube",
+        level="hard",
+        topology=("individual", "centralized"),
+        intervention=("none", "incompetent@2"),
+        exclude=({"topology": "individual", "intervention": "incompetent@2"},),
+        seeds="dev:5",
+    )
+    assert asyncio.run(play(matrix.study(), folder, jobs=4)) == []
+    return folder
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_compare_prints_paired_contrasts(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    comparing.show(run, "incompetent@2", "none", None, ["progress"], json=True)
+    (found,) = printed(capsys)["contrasts"]
+    assert found["n"] == 5
+    assert found["difference"]["mean"] < 0
+    assert found["where"]["topology"] == "centralized"
+    comparing.show(run, "individual", "centralized", None, [], json=False)
+    assert "individual -" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="not both"):
+        comparing.show(run, "individual", None, "topology", [], json=False)
+
+
+def test_explain_names_who_was_missing_in_each_failed_episode(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    explaining.explain(run, None, 20, json=True)
+    cells = {item["name"]: item for item in printed(capsys)["cells"]}
+    planted = cells["centralized scripted +incompetent@2"]
+    assert planted["failed"] >= 3
+    assert max(planted["missing"], key=planted["missing"].get) == "agent_2"
+    assert all("agent 2" in failure["sentence"] for failure in planted["failures"] if failure["missing"] == ["agent_2"])
+    assert cells["centralized scripted"]["failed"] == 0
+    assert cells["centralized scripted"]["influence"]["centrality"]["agent_0"] >= 0.5  # the leader
+    explaining.explain(run, planted["cell"][:8], 20, json=False)
+    assert "missing at the stuck task" in capsys.readouterr().out
+
+
+def test_gap_prints_teams_between_floor_and_ceiling(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    explaining.gap(run, "progress", json=True)
+    found = {item["where"]["topology"]: item for item in printed(capsys)["gaps"]}
+    assert found["centralized"]["team"]["mean"] == 1.0
+    assert found["centralized"]["gap"]["mean"] == 0.0
+    explaining.gap(run, "progress", json=False)
+    assert "centralized" in capsys.readouterr().out
+
+
+def test_decompose_plays_the_swaps_and_names_the_seat(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    explaining.explain(run, None, 20, json=True)
+    cell = next(i["cell"] for i in printed(capsys)["cells"] if "incompetent" in i["name"])
+    where: dict[str, Any] = {"by": "seats", "seat": None, "source": "oracle", "metric": "steps", "seeds": "dev:8"}
+    explaining.decomposition(run, cell, **where, jobs=2, json=True)
+    found = printed(capsys)
+    assert found["culprit"]["factors"] == ["agent_2"]
+    shapley = {e["factors"][0]: e["mean"] for e in found["shapley"]}
+    assert max(shapley, key=lambda name: shapley[name]) == "agent_2"
+    assert sum(shapley.values()) == pytest.approx(found["all"]["mean"] - found["base"]["mean"])
+    with pytest.raises(ConfigError, match="0 cells begin with 'zz'"):
+        explaining.decomposition(run, "zz", **where, jobs=1, json=True)
+
+
+def test_forks_are_played_once_and_their_options_are_checked(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    what = forking.fork_of(4, ["agent_1=noop"], None, None, None)
+    forking.fork(run, 1, what, json=True)
+    first = printed(capsys)
+    forking.fork(run, 1, what, json=True)
+    assert printed(capsys) == first
+    assert first["fork"].endswith("at=4;agent_1=noop")
+    forking.sweep(run, 1, "oracle", json=True)
+    assert printed(capsys)["policy"] == "oracle"
+    for options, said in (
+        ((None, [], None, None, None), "say where"),
+        ((3, [], 1, None, None), "say where"),
+        ((None, ["agent_1=noop"], 1, None, None), "goes with --at"),
+        ((3, ["agent_1"], None, None, None), "SEAT=AGENT"),
+        ((None, [], None, "3", None), "MESSAGE=SECONDS"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            forking.fork_of(*options)
+
+
+def test_the_report_tells_contrasts_failures_and_how_to_play_again(run: Path) -> None:
+    (run / "run.yaml").write_text("env: cube\n")
+    reporting.show(run, json=True)
+    page, plain = (run / "report.html").read_text(), (run / "report.md").read_text()
+    for text in (page, plain):
+        assert "individual - centralized" in text
+        assert "while agents 0 and 1 stood at block" in text
+        assert "emcoop 0." in text
+    assert "emcoop run" in page
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.yaml")))
+def test_every_example_expands_and_can_be_estimated(name: str, tmp_path: Path) -> None:
+    matrix = read_matrix(EXAMPLES / name)
+    study = matrix.study()
+    assert len(study.cells) >= 3
+    assert {cell.env for cell in study.cells} <= set(matrix.env)
+
+
+def test_a_million_cells_and_caps_below_the_estimate_ask_for_yes(tmp_path: Path) -> None:
+    huge = Matrix(env="cube", seeds="0-99999")
+    with pytest.raises(ConfigError, match="200,000 episodes or more; say --yes"):
+        running.run(huge.model_copy(update={"agent": ("scripted", "greedy")}), tmp_path, running.How(), json=True)
+    teams = Matrix(env="cube", agent="llm", model="openai:gpt-4o-mini", seeds="0", references=())
+    how = running.How(caps=running.Caps(tokens=10))
+    with pytest.raises(ConfigError, match=r"caps are below the estimate \(10 of about"):
+        running.run(teams, tmp_path, how, json=True)

@@ -1,0 +1,61 @@
+"""A study on a real local Ray cluster of several worker processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from emcoop.core.errors import ConfigError
+from emcoop.experiment.cluster import play_on_ray
+from emcoop.experiment.matrix import Matrix
+from emcoop.experiment.study import log_path, play
+from emcoop.log.reader import LogReader
+
+pytest.importorskip("ray")
+
+STUDY = Matrix(env="cube", level="hard", topology=("debate", "centralized"), seeds="0-19", references=("noop",)).study()
+
+
+def finished(run: Path) -> dict[tuple[str, int], str | None]:
+    with LogReader.open(log_path(run)) as reader:
+        return {(row.cell, row.seed): row.digest for row in reader.episodes() if row.status == "finished"}
+
+
+@pytest.mark.slow
+def test_a_worker_killed_in_the_middle_is_replaced_and_nothing_is_lost(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    killed: list[int] = []
+
+    def kill_one() -> None:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not killed:
+            logs = list(run.glob("shards/*/log.db"))
+            if len(logs) == 2 and all(len(finished(log)) >= 2 for log in logs):
+                lock = next(iter(run.glob("shards/*/log.db.lock")), None)  # a worker holds it, and says who it is
+                holder = int(lock.read_text()) if lock is not None else os.getpid()
+                if holder != os.getpid():
+                    killed.append(holder)
+                    os.kill(holder, signal.SIGKILL)
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    try:
+        assert play_on_ray(STUDY, run, workers=2) == []
+    finally:
+        killer.join()
+    assert len(killed) == 1
+    asyncio.run(play(STUDY, tmp_path / "alone"))
+    assert finished(run) == finished(tmp_path / "alone")
+    assert len(finished(run)) == 60
+
+
+def test_a_cluster_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no Ray cluster at 127\.0\.0\.1:1: "):
+        play_on_ray(STUDY, tmp_path, workers=2, address="127.0.0.1:1")

@@ -1,0 +1,160 @@
+"""Larger studies: axes and rules, caps, shards and their merging, repeats of what a provider spoiled."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.experiment import absent_model
+from tests.models import faulty
+from tests.models.faulty import FaultyServer
+
+from emcoop.core.errors import CapReached, ConfigError
+from emcoop.experiment.estimate import forecast
+from emcoop.experiment.matrix import Matrix
+from emcoop.experiment.merge import merge, shards_of
+from emcoop.experiment.study import Caps, Shard, log_path, parse_seeds, play
+from emcoop.log.reader import LogReader
+
+TEAMS = Matrix(env="cube", topology=("debate", "centralized"), seeds="0-2", references=("oracle",))
+
+
+def finished(run: Path) -> dict[tuple[str, int], str | None]:
+    with LogReader.open(log_path(run)) as reader:
+        assert reader.check() == []
+        return {(row.cell, row.seed): row.digest for row in reader.episodes() if row.status == "finished"}
+
+
+def test_interventions_are_an_axis_and_rules_leave_combinations_out() -> None:
+    matrix = Matrix(
+        env="cube",
+        topology=("individual", "debate"),
+        intervention=("none", "silence", ("loss:0.5", "mute@0")),
+        exclude=({"topology": "individual", "intervention": ["silence", "loss:0.5+mute@0"]},),
+        references=(),
+    )
+    assert [(c.topology, c.interventions) for c in matrix.own()] == [
+        ("individual", ()),
+        ("debate", ()),
+        ("debate", ("silence",)),
+        ("debate", ("loss:0.5", "mute@0")),
+    ]
+
+
+def test_arms_are_added_to_every_untouched_cell_by_one_line() -> None:
+    matrix = Matrix(env="cube", agents=2, arms=("solo", "solo-matched", "silence", "oracle"), references=())
+    own, solo, matched, silent = matrix.own()
+    assert [seat.agent for seat in solo.seats()] == ["scripted", "null"]
+    assert matched.make_env().horizon == 2 * own.make_env().horizon
+    assert silent.topology_options == {"sends": 0}
+    assert {c.control for c in (solo, matched, silent)} == {own.cell}
+    assert [c.agent_label for c in matrix.beside()] == ["oracle"]
+
+
+def test_prompt_variants_are_an_axis_of_language_model_teams() -> None:
+    cells = Matrix(env="cube", agent="llm", model="local:x", prompt=("full", "short"), references=()).own()
+    assert [c.team[0].options["prompt"] for c in cells] == ["full", "short"]
+    with pytest.raises(ConfigError, match="reads no prompt"):
+        Matrix(env="cube", prompt="full").own()
+
+
+@pytest.mark.parametrize(
+    ("matrix", "said"),
+    [
+        (Matrix(env="cube", exclude=({"level": "easy"},)), "is empty"),
+        (Matrix(env="cube", arms="sollo"), "did you mean 'solo'"),
+        (Matrix(env="cube", agents=tuple(range(1, 1002)), level=tuple(map(str, range(1000)))), "1,001,000 cells"),
+    ],
+)
+def test_a_matrix_of_nothing_or_of_too_much_is_refused(matrix: Matrix, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        matrix.study()
+
+
+def test_official_splits_are_seeds_by_name() -> None:
+    assert parse_seeds("dev:3") == (0, 1, 2)
+    assert parse_seeds("test")[0::99] == (9000, 9099)
+    with pytest.raises(ConfigError, match="dev has 1 to 100 seeds, not '101'"):
+        parse_seeds("dev:101")
+
+
+def test_shards_merged_are_the_run_played_whole(tmp_path: Path) -> None:
+    study = TEAMS.study()
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    asyncio.run(play(study, whole))
+    for text in ("0/2", "1/2"):
+        shard = Shard.parse(text)
+        asyncio.run(play(study, run / shard.folder, shard=shard))
+    assert merge(shards_of(run), run) == (9, 0)
+    assert finished(run) == finished(whole)
+    assert merge(shards_of(run), run) == (0, 9)
+
+
+def test_missing_shards_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no shards"):
+        shards_of(tmp_path)
+    shard = Shard.parse("1/3")
+    asyncio.run(play(TEAMS.study(), tmp_path / shard.folder, shard=shard))
+    with pytest.raises(ConfigError, match="missing: 0/3, 2/3"):
+        shards_of(tmp_path)
+    (tmp_path / "shards" / "0-of-2").mkdir()
+    with pytest.raises(ConfigError, match="2 and 3 parts"):
+        shards_of(tmp_path)
+    for wrong in ("3/3", "a/2", "1"):
+        with pytest.raises(ConfigError, match="write i/n"):
+            Shard.parse(wrong)
+
+
+def test_a_cap_on_tokens_or_money_stops_the_experiment_and_keeps_what_is_finished(tmp_path: Path) -> None:
+    dear = Matrix(
+        env="cube", topology="centralized", seeds="0-9", set={"topology_options.price_usd": 1.0}, references=()
+    )
+    with pytest.raises(CapReached, match=r"cap of \$5 is reached: .* of 10 episodes were not begun"):
+        asyncio.run(play(dear.study(), tmp_path, caps=Caps(usd=5)))
+    kept = len(finished(tmp_path))
+    assert 0 < kept < 10
+    with pytest.raises(CapReached):
+        asyncio.run(play(dear.study(), tmp_path, caps=Caps(usd=5)))
+    assert len(finished(tmp_path)) == kept
+    asyncio.run(play(dear.study(), tmp_path, caps=Caps(usd=5000)))
+    assert len(finished(tmp_path)) == 10
+
+
+def spoiled(model: str) -> Matrix:
+    options = {"unavailable": 1}
+    return Matrix(env="cube", agents=1, agent="llm", model=model, seeds="0", options=options, references=())
+
+
+def ends(run: Path) -> list[tuple[str, str]]:
+    with LogReader.open(log_path(run)) as reader:
+        return [(row.status.value, (row.outcome or {})["limit"]) for row in reader.episodes()]
+
+
+def test_an_episode_that_the_provider_spoiled_is_begun_anew_a_bounded_number_of_times(tmp_path: Path) -> None:
+    absent_model.ASKED.clear()
+    matrix = spoiled("scripted:tests.experiment.absent_model:never_there")
+    asyncio.run(play(matrix.study(), tmp_path, repeats=3))
+    assert len(absent_model.ASKED) == 4
+    assert ends(tmp_path) == [("finished", "model_failure")]
+
+
+def test_an_error_that_would_repeat_is_not_repeated(faulty_server: FaultyServer, tmp_path: Path) -> None:
+    faulty_server.script = [faulty.status(401)]
+    asyncio.run(play(spoiled(f"openai:faulty@{faulty_server.url}").study(), tmp_path, repeats=3))
+    assert len(faulty_server.requests) == 1
+    assert ends(tmp_path) == [("finished", "model_failure")]
+
+
+def test_an_estimate_counts_real_prompts_and_learns_from_the_log(tmp_path: Path) -> None:
+    teams = Matrix(env="cube", topology="debate", agents=2, agent="llm", model="openai:gpt-4o-mini", seeds="0-4")
+    first = forecast(teams.study(), tmp_path)
+    assert (first.episodes, first.finished, first.past, first.tried) == (20, 0, 0, 4)
+    assert first.cost.calls >= 5 * 4  # at least a message and a plan of each agent in every episode
+    assert first.cost.input_tokens > 300 * first.cost.calls
+    assert first.cost.usd is not None
+    assert 0 < first.cost.usd < 1
+    plain = Matrix(env="cube", seeds="0-4", references=())
+    asyncio.run(play(plain.study().model_copy(update={"seeds": (0, 1)}), tmp_path))
+    later = forecast(plain.study(), tmp_path)
+    assert (later.episodes, later.finished, later.past, later.cost.calls) == (3, 2, 1, 0)

@@ -1,0 +1,68 @@
+"""Planted causes are found by decomposition, on seeds that nothing was tuned on; healthy teams are cleared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.interventions.played import played, team
+
+from emcoop.analysis.decomposition import culprit, decompose, outcomes, single_effects
+from emcoop.episode.setup import Setup
+from emcoop.experiment.factorial import Design, by_faculty, by_seat, screen
+
+FRESH = range(9000, 9024)
+
+
+def found(folder: Path, design: Design, seeds: range) -> str | None:
+    """The factor that single swaps name, by progress."""
+    records = played(folder, design.setups(), seeds)
+    cells = {coalition: cell.cell for coalition, cell in design.cells.items()}
+    effect = culprit(single_effects(outcomes(records, cells, "progress")))
+    return effect.factors[0] if effect else None
+
+
+def test_an_incompetent_seat_is_named(tmp_path: Path) -> None:
+    assert found(tmp_path, by_seat(team("incompetent@2"), extent="single"), FRESH[:8]) == "agent_2"
+
+
+def test_a_silent_leaders_voice_is_named(tmp_path: Path) -> None:
+    assert found(tmp_path, by_faculty(team("mute@0"), seat=0, extent="single"), FRESH[:8]) == "speak"
+
+
+def test_a_healthy_team_is_accused_of_nothing(tmp_path: Path) -> None:
+    assert found(tmp_path, by_seat(team(), extent="single"), FRESH[:8]) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("planted", "named"),
+    [
+        (team("mute@0"), "agent_0.speak"),
+        (team("deaf@1"), "agent_1.plan"),  # where what was heard would have been used
+        (team("incompetent@2"), "agent_2.plan"),
+        (team("adversary@1"), "agent_1.plan"),
+        (team("adversary@0"), "agent_0"),  # speaks and acts against the team: only the whole seat mends it
+        (team(), None),
+        (team(topology="decentralized"), None),
+    ],
+    ids=lambda value: "+".join(value.interventions) or value.topology if isinstance(value, Setup) else str(value),
+)
+def test_seat_and_faculty_of_a_planted_cause_are_named(tmp_path: Path, planted: Setup, named: str | None) -> None:
+    whole = named is not None and "." not in named
+    assert found(tmp_path, by_seat(planted, extent="single") if whole else screen(planted), FRESH[:20]) == named
+
+
+@pytest.mark.slow
+def test_the_full_factorial_of_a_liar_who_obstructs_shows_that_both_must_be_mended(tmp_path: Path) -> None:
+    design = by_faculty(team("adversary@0"), seat=0)
+    records = played(tmp_path, design.setups(), FRESH[:10])
+    cells = {coalition: cell.cell for coalition, cell in design.cells.items()}
+    result = decompose(design.factors, outcomes(records, cells, "progress"))
+    shapley = {e.factors[0]: e for e in result.shapley}
+    assert (result.base.mean or 0.0) < 0.1
+    assert result.top.mean == 1.0
+    for factor in ("plan", "speak"):
+        assert (shapley[factor].adjusted or 1.0) <= 0.05
+    together = next(e for e in result.interactions if e.factors == ("plan", "speak"))
+    assert (together.estimate.low or 0.0) > 0
