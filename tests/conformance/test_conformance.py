@@ -23,7 +23,10 @@ from emcoop.envs import ENVS
 from emcoop.envs.base import Done, Failed, Primitive, Progress
 from emcoop.envs.policy import HasPolicies
 
-CASES = {"cube": [(1, "easy"), (3, "easy"), (3, "hard"), (2, "medium"), (6, "curriculum")]}
+CASES = {
+    "cube": [(1, "easy"), (3, "easy"), (3, "hard"), (2, "medium"), (6, "curriculum")],
+    "ma-crafter": [(1, "easy"), (3, "hard"), (2, "medium"), (6, "hard-scaled")],
+}
 """Team sizes and levels per world; a world that is not listed is tried with three agents at ``easy``."""
 
 WORLDS = [(name, agents, level) for name in ENVS.names() for agents, level in CASES.get(name, [(3, "easy")])]

@@ -2,5 +2,9 @@
 
 from emcoop.core.registry import Registry
 
-ENVS = Registry("environment", "emcoop.envs", {"cube": "emcoop.envs.cube.env:make"})
+ENVS = Registry(
+    "environment",
+    "emcoop.envs",
+    {"cube": "emcoop.envs.cube.env:make", "ma-crafter": "emcoop.envs.ma_crafter.env:make"},
+)
 """Each entry is ``make(agents: int, level: str, **parameters) -> Environment``."""

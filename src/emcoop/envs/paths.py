@@ -54,3 +54,27 @@ def first_step(grid: Any, row: int, col: int, targets: Any) -> int:
         if 0 <= i < rows and 0 <= j < cols and distance[i, j] == found:
             return d
     return -1
+
+
+@kernel
+def distances(grid: Any, row: int, col: int) -> Any:
+    """[rows, columns] int32: the steps from (row, col) to every cell over cells of value 0; -1 where no path leads.
+
+    The start counts as free whatever its value.
+    """
+    rows, cols = grid.shape
+    queue = np.empty((rows * cols, 2), np.int32)
+    distance = np.full((rows, cols), -1, np.int32)
+    distance[row, col] = 0
+    queue[0, 0], queue[0, 1] = row, col
+    head, tail = 0, 1
+    while head < tail:
+        r, c = queue[head, 0], queue[head, 1]
+        head += 1
+        for d in range(1, 5):
+            i, j = r + _DROW[d], c + _DCOL[d]
+            if 0 <= i < rows and 0 <= j < cols and grid[i, j] == 0 and distance[i, j] < 0:
+                distance[i, j] = distance[r, c] + 1
+                queue[tail, 0], queue[tail, 1] = i, j
+                tail += 1
+    return distance
