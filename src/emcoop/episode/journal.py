@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emcoop.agents.base import Decision, View
 from emcoop.core.canonical import to_json
 from emcoop.core.types import AgentId, Json
+from emcoop.episode.surroundings import Surroundings
 from emcoop.models.base import Call
 
-if TYPE_CHECKING:
-    from emcoop.episode.loop import Table
 
-
-def record_decision(table: Table, agent: AgentId, faculty: str, view: View, decision: Decision[Any]) -> None:
+def record_decision(table: Surroundings, agent: AgentId, faculty: str, view: View, decision: Decision[Any]) -> None:
     """One `model_call` event for each call made, then the `decision` itself."""
     for call in decision.calls:
         table.record("model_call", _call(table, faculty, call), agent, host=_host(call))
@@ -29,7 +27,7 @@ def record_decision(table: Table, agent: AgentId, faculty: str, view: View, deci
     table.record("decision", payload, agent, host={"measured_s": decision.measured_s} if decision.calls else None)
 
 
-def _call(table: Table, faculty: str, call: Call) -> dict[str, Json]:
+def _call(table: Surroundings, faculty: str, call: Call) -> dict[str, Json]:
     done = call.completion
     return {
         "faculty": faculty,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -28,9 +28,7 @@ from emcoop.core.types import (
 from emcoop.envs.base import Done, Failed, Primitive, Progress
 from emcoop.episode.clock import Until, Work
 from emcoop.episode.journal import record_decision
-
-if TYPE_CHECKING:
-    from emcoop.episode.loop import Table
+from emcoop.episode.surroundings import Surroundings
 
 T = TypeVar("T")
 
@@ -76,7 +74,7 @@ def label(action: BaseModel) -> str:
 class SeatState:
     """Implements `topologies.base.Speaker` for the protocols."""
 
-    def __init__(self, table: Table, agent: AgentId, mind: Agent, role: Role) -> None:
+    def __init__(self, table: Surroundings, agent: AgentId, mind: Agent, role: Role) -> None:
         self.table = table
         self.agent = agent
         self.index = agent_index(agent)
@@ -92,7 +90,7 @@ class SeatState:
         self._feedback: list[Failure] = []
         self._arrived: list[AgentId] = []
         self._heard_from = 0
-        self._has_spoken = False
+        self.has_spoken = False
         self._decisions = 0
 
     # -- what the loop asks ------------------------------------------------------------------------------------
@@ -116,7 +114,7 @@ class SeatState:
     def begin(self, stage: Stage) -> None:
         """A turn begins: the agent is busy in this stage until it ends."""
         self.busy = True
-        self._has_spoken = False
+        self.has_spoken = False
         self.enter(stage)
 
     def enter(self, stage: Stage) -> None:
@@ -205,7 +203,7 @@ class SeatState:
                     self._conversation.append(message)
                     self.note("sent", f"to {', '.join(message.recipients)}: {message.content}")
         self._heard_from = len(self._arrived)
-        self._has_spoken = True
+        self.has_spoken = True
         return said
 
     async def hear(self, sender: AgentId) -> bool:
@@ -216,7 +214,7 @@ class SeatState:
             return sender in self._arrived[self._heard_from :]
 
         def over() -> bool:
-            still = other.busy and not other._has_spoken
+            still = other.busy and not other.has_spoken
             return not still and not post.on_the_way[sender, self.agent] and not post.on_the_way[self.agent, sender]
 
         await Until(lambda: came() or over(), self.table.clock.now + self.table.topology.channel.patience)
