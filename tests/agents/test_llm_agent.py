@@ -117,6 +117,13 @@ def test_a_message_over_the_limit_is_asked_for_again() -> None:
     assert "at most 10 characters" in decision.failures[0].message
 
 
+def test_no_message_is_offered_that_the_channel_would_refuse() -> None:
+    model = agent(say(["agent_1"], "x" * 11), say(["agent_1"], "short"))
+    decision = run(model.speak(view(max_chars=10)))
+    assert decision.value is not None
+    assert decision.value.content == "short"
+
+
 def test_long_reasoning_is_cut_and_spoils_no_answer() -> None:
     answer = json.dumps({"decision": "resume", "reasoning": "so " * 1000, "new_plan": None})
     decision = run(agent(answer).interrupt(view()))

@@ -55,7 +55,7 @@ class View:
     decision step. `unread` are the messages delivered and not read before; `conversation` those it has read or sent
     in this decision step. `plan` is its active plan (None when it needs one) and `plan_left` how many of its
     actions remain. `seed` is a fresh random seed for this one decision. `state` is the full world state, given
-    only to agents that declare `privileged`.
+    only to agents that declare `privileged`. `max_chars` is the longest message that the channel takes.
     """
 
     agent: AgentId
@@ -74,6 +74,7 @@ class View:
     sends_left: int
     seed: int
     state: Any = None
+    max_chars: int = 4000
 
 
 @dataclass(frozen=True, slots=True)

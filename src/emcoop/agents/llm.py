@@ -142,9 +142,10 @@ class LlmAgent:
     async def speak(self, view: View) -> Decision[Outgoing | None]:
         if not view.recipients or not view.sends_left:
             return Decision(None)
-        answer_type = message_answer(view.recipients, self._options.message_chars)
+        longest = min(self._options.message_chars, view.max_chars)
+        answer_type = message_answer(view.recipients, longest)
         description = self._env.describe(view.observation)
-        turn = speak_turn(description, view, self._options.memory, answer_type, self._options.message_chars)
+        turn = speak_turn(description, view, self._options.memory, answer_type, longest)
         answer, measured = await self._ask(view, turn, answer_type)
         if not isinstance(answer.value, MessageAnswer):
             return self._decision(None, answer, measured, "silence")

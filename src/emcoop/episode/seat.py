@@ -289,6 +289,7 @@ class SeatState:
             sends_left=self.sends_left,
             seed=derive(table.seed, self.agent, self._decisions),
             state=table.state if self.mind.privileged else None,
+            max_chars=table.topology.channel.max_chars,
         )
 
     def _commit(self, plan: Plan, origin: str) -> bool:
