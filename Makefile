@@ -27,6 +27,8 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	if command -v npx >/dev/null; then npx --yes --package typescript@5 tsc -p src/emcoop/viewer/jsconfig.json; \
+	else echo "no node here: the types of the viewer's modules are not checked"; fi
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis

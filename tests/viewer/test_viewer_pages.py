@@ -162,6 +162,11 @@ def test_with_a_token_nothing_is_served_without_it(run_log: Path) -> None:
         assert [server.fetch(path)[0] for path in ("", "api/run", "static/main.js")] == [404, 404, 404]
 
 
+@pytest.mark.parametrize("path", ["jsconfig.json", "types.d.ts", "static/jsconfig.json", "static/%2e%2e/types.d.ts"])
+def test_the_type_checkers_files_are_not_served(served: Served, path: str) -> None:
+    assert served.fetch(path)[0] == 404
+
+
 @pytest.mark.parametrize(
     ("host", "own"), [("localhost", True), ("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("0.0.0.0", False),
                       ("192.168.0.4", False), ("localhost.evil.example", False)],

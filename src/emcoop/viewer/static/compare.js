@@ -12,10 +12,21 @@ import { Track } from "./track.js";
 const AT_ONCE = 500;
 
 class ComparePage extends HTMLElement {
+  /** @type {number} */
+  step;
+  /** @type {Side[]} */
+  sides;
+  /** @type {Parting | null | undefined} */
+  parting;
+  /** @type {import("./transport.js").Transport} */
+  transport;
+  /** @type {HTMLElement} */
+  verdict;
+
   async connectedCallback() {
     const { path, query } = place();
     this.step = Number(query.get("k") ?? 0);
-    this.sides = [Number(path[1]), Number(path[2])].map((id) => ({ id, track: new Track(id), frames: new Frames(id) }));
+    this.sides = [Number(path[1]), Number(path[2])].map((id) => ({ id, track: new Track(id), frames: new Frames(id), world: h("em-frame"), lanes: h("em-lanes") }));
     try {
       await Promise.all(this.sides.map((side) => side.track.open(0)));
     } catch (error) {
@@ -55,14 +66,13 @@ class ComparePage extends HTMLElement {
     }
   }
 
+  /** @param {Side} side */
   side(side) {
     const { meta } = side.track;
     const { setup } = meta;
-    side.world = h("em-frame", {});
-    side.lanes = h("em-lanes", {});
     return h("section", { "aria-label": `Episode ${side.id}` },
       h("h2", {}, h("a", { href: address(`episode/${side.id}`) }, `#${side.id}`), ` ${setup.topology} `, outcome(meta)),
-      h("p", { class: "hint" }, `${setup.env} ${setup.level}, ${(setup.team ?? []).map((seat) => [seat.agent, seat.model].filter(Boolean).join(" ")).join(", ")}, seed ${meta.seed}, ${meta.steps} steps, progress ${percent(meta.progress)}`),
+      h("p", { class: "hint" }, `${setup.env} ${setup.level}, ${(setup.team ?? []).map((/** @type {Payload} */ seat) => [seat.agent, seat.model].filter(Boolean).join(" ")).join(", ")}, seed ${meta.seed}, ${meta.steps} steps, progress ${percent(meta.progress)}`),
       side.world, side.lanes);
   }
 
@@ -70,6 +80,7 @@ class ComparePage extends HTMLElement {
     return Math.max(...this.sides.map((side) => side.track.meta.steps));
   }
 
+  /** @param {number} step */
   async moveTo(step) {
     this.step = Math.max(0, Math.min(step, this.total));
     const wish = this.step;
@@ -78,8 +89,8 @@ class ComparePage extends HTMLElement {
         const own = Math.min(wish, side.track.meta.steps);
         const time = await side.track.timeOfStep(own);
         if (wish !== this.step) return;
-        if (side.drawn !== side.track.model) side.lanes.show(side.track.model, { axis: "steps", zoom: 1, selected: null });
-        side.drawn = side.track.model;
+        if (side.drawn !== side.track.stretch) side.lanes.show(side.track.stretch, { axis: "steps", zoom: 1, selected: null });
+        side.drawn = side.track.stretch;
         side.lanes.moveTo(time);
         side.world.show(side.frames, own, own < wish ? `Over after step ${own}` : `After step ${own}`);
       }
@@ -91,6 +102,7 @@ class ComparePage extends HTMLElement {
     note(`compare/${this.sides[0].id}/${this.sides[1].id}`, { k: wish || "" });
   }
 
+  /** @param {Jump} detail */
   jump(detail) {
     if (this.transport.playing && this.step >= this.total) this.transport.pause();
     this.moveTo(detail === "first" ? 0 : detail === "last" ? this.total : this.step + detail);
@@ -98,7 +110,7 @@ class ComparePage extends HTMLElement {
 
   showVerdict() {
     const { parting } = this;
-    if (parting === null) {
+    if (!parting) {
       this.verdict.textContent = "Their worlds are the same at every step.";
       return;
     }
@@ -107,7 +119,9 @@ class ComparePage extends HTMLElement {
     this.transport.mark(parting.step / Math.max(1, this.total), `First difference: step ${parting.step}`);
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
+    /** @type {Record<string, Jump>} */
     const moves = { ArrowRight: 1, ArrowLeft: -1, Home: "first", End: "last" };
     if (event.key in moves) this.jump(moves[event.key]);
     else if (event.key === " ") this.transport.toggle();
@@ -117,26 +131,42 @@ class ComparePage extends HTMLElement {
   }
 }
 
-/** The first step whose states differ, and whose action differed there; null when there is none. */
+/**
+ * The first step whose states differ, and whose action differed there; null when there is none.
+ * @param {number} a
+ * @param {number} b
+ * @returns {Promise<Parting | null>}
+ */
 async function divergence(a, b) {
   const [left, right] = [steps(a), steps(b)];
   for (;;) {
     const [one, other] = await Promise.all([left.next(), right.next()]);
     if (one.done && other.done) return null;
-    if (one.done || other.done) return { step: (one.value ?? other.value)[2], why: `#${one.done ? a : b} is over` };
+    if (one.done || other.done) return { step: (one.value ?? other.value)?.[2] ?? 0, why: `#${one.done ? a : b} is over` };
     if (one.value[5].state !== other.value[5].state) return { step: one.value[2], why: difference(one.value, other.value) };
   }
 }
 
+/**
+ * @param {number} id
+ * @returns {AsyncGenerator<LogEvent, undefined>}
+ */
 async function* steps(id) {
+  /** @type {number | null} */
   let start = 0;
   while (start !== null) {
+    /** @type {EventPage} */
     const page = await source.events(id, start, AT_ONCE, ["episode_start", "step"]);
     yield* page.events;
     start = page.next;
   }
+  return undefined;
 }
 
+/**
+ * @param {LogEvent} one
+ * @param {LogEvent} other
+ */
 function difference(one, other) {
   const [left, right] = [one[5].actions ?? {}, other[5].actions ?? {}];
   const agents = Object.keys(left).filter((agent) => left[agent] !== right[agent]);

@@ -4,13 +4,14 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * An HTML element. `on...` properties are listeners, `true` sets an empty attribute, `null` and `false` set none.
- * @param {string} tag
+ * @template {string} Tag
+ * @param {Tag} tag
  * @param {Record<string, any>} [properties]
  * @param {...any} children nodes, texts, arrays of them; null and false are passed over
- * @returns {HTMLElement}
+ * @returns {ElementOf<Tag>}
  */
 export function h(tag, properties = {}, ...children) {
-  return fill(document.createElement(tag), properties, children);
+  return fill(/** @type {ElementOf<Tag>} */ (document.createElement(tag)), properties, children);
 }
 
 /**
@@ -24,6 +25,13 @@ export function svg(tag, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
+/**
+ * @template {Element} E
+ * @param {E} element
+ * @param {Record<string, any>} properties
+ * @param {any[]} children
+ * @returns {E}
+ */
 function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === false) continue;
@@ -34,6 +42,10 @@ function fill(element, properties, children) {
   return element;
 }
 
+/**
+ * @param {Element} element
+ * @param {any[]} children
+ */
 function append(element, children) {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;
@@ -42,21 +54,42 @@ function append(element, children) {
   }
 }
 
-/** Put these children in place of what an element holds. */
+/**
+ * Put these children in place of what an element holds.
+ * @param {Element} element
+ * @param {...any} children
+ */
 export function replace(element, ...children) {
   element.replaceChildren();
   append(element, children);
 }
 
-/** Draw a part anew; what was focused in it, by its `data-key`, is focused again. */
-export function keepFocus(root, draw) {
-  const focused = document.activeElement;
-  const key = root.contains(focused) ? focused.dataset?.key : undefined;
-  draw();
-  if (key !== undefined) root.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus();
+/**
+ * What a query found, as the HTML element that it is.
+ * @param {Element | null} found
+ * @returns {HTMLElement | null}
+ */
+export function only(found) {
+  return found instanceof HTMLElement ? found : null;
 }
 
-/** The element whose text is the problem, for a person to read. */
+/**
+ * Draw a part anew; what was focused in it, by its `data-key`, is focused again.
+ * @param {HTMLElement} root
+ * @param {() => void} draw
+ */
+export function keepFocus(root, draw) {
+  const focused = document.activeElement;
+  const key = focused instanceof HTMLElement && root.contains(focused) ? focused.dataset.key : undefined;
+  draw();
+  if (key !== undefined) only(root.querySelector(`[data-key="${CSS.escape(key)}"]`))?.focus();
+}
+
+/**
+ * The element whose text is the problem, for a person to read.
+ * @param {unknown} error
+ * @returns {HTMLElement}
+ */
 export function problem(error) {
   return h("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error));
 }

@@ -1,19 +1,63 @@
 // The page of one episode: world, lanes, tasks, inspector and talk, all driven by one moment.
 
-import { h, keepFocus, problem, replace } from "./dom.js";
+import { h, keepFocus, only, problem, replace } from "./dom.js";
 import { cut, seconds, STAGES, taskText } from "./format.js";
 import { Frames } from "./frame.js";
-import { bisect, spanAt } from "./model.js";
+import { bisect, spanAt, spansOf } from "./model.js";
 import { note, place } from "./place.js";
 import { outcome } from "./runs.js";
 import { source } from "./source.js";
 import { Track } from "./track.js";
 
+/** @type {[keyof EpisodePage["panels"], string][]} */
 const TABS = [["inspect", "Inspector"], ["talk", "Talk"], ["events", "Events"], ["search", "Search"]];
 const AROUND = 40;
 const PASSED_OVER = new Set(["stage", "action", "model_call", "message_delivered", "message_read", "step"]);
 
 class EpisodePage extends HTMLElement {
+  /** @type {number} */
+  time;
+  /** @type {number | null} */
+  selected;
+  /** @type {Axis} */
+  axis;
+  /** @type {number} */
+  zoom;
+  /** @type {string} */
+  tab;
+  /** @type {string} */
+  query;
+  /** @type {Track} */
+  track;
+  /** @type {Frames} */
+  frames;
+  /** @type {(() => void) | null | undefined} */
+  stop;
+  /** @type {HTMLElement} */
+  sign;
+  /** @type {import("./transport.js").Transport} */
+  transport;
+  /** @type {import("./frame.js").WorldFrame} */
+  world;
+  /** @type {HTMLElement} */
+  now;
+  /** @type {import("./lanes.js").Lanes} */
+  lanes;
+  /** @type {{inspect: import("./inspector.js").Inspector, talk: import("./talk.js").Talk, events: HTMLOListElement, search: HTMLElement}} */
+  panels;
+  /** @type {HTMLInputElement} */
+  searchBox;
+  /** @type {HTMLElement} */
+  tabs;
+  /** @type {HTMLElement} */
+  stretch;
+  /** @type {Model | undefined} */
+  drawn;
+  /** @type {number} */
+  awaited = 0;
+  /** @type {boolean | undefined} */
+  loading;
+
   async connectedCallback() {
     const { path, query } = place();
     const id = Number(path[1]);
@@ -56,6 +100,7 @@ class EpisodePage extends HTMLElement {
     this.searchBox = h("input", { type: "search", id: "search", value: this.query, placeholder: "Search this episode  ( / )", "aria-label": "Search this episode's messages, plans and events", onchange: () => this.search(this.searchBox.value) });
     this.tabs = h("div", { role: "tablist", class: "tabs", "aria-label": "Details" }, TABS.map(([name, title]) =>
       h("button", { role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => this.openTab(name) }, title)));
+    /** @type {(factor: number, text: string, label: string) => HTMLElement} */
     const zoom = (factor, text, label) => h("button", { title: label, "aria-label": label, onclick: () => this.enlarge(factor) }, text);
     replace(this, h("main", { id: "main", class: "episode", tabindex: "-1" },
       h("header", { class: "head" }, h("h1", {}, `Episode #${meta.id}`), h("p", {}, `${setup.env ?? "?"} ${setup.level ?? ""} · ${this.track.team.length} agents · ${setup.topology ?? "?"} · seed ${meta.seed} `, this.sign), this.searchBox),
@@ -67,7 +112,7 @@ class EpisodePage extends HTMLElement {
       h("section", { class: "details", "aria-label": "Details" }, this.tabs,
         TABS.map(([name]) => h("div", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, tabindex: "0" }, this.panels[name])))));
     this.transport.build();
-    this.transport.axis.value = this.axis;
+    this.showAxis();
     this.transport.addEventListener("go", (event) => this.scrub(event.detail));
     this.transport.addEventListener("jump", (event) => this.jump(event.detail));
     this.transport.addEventListener("axis", (event) => { this.axis = event.detail; this.redraw(); });
@@ -76,6 +121,10 @@ class EpisodePage extends HTMLElement {
     this.tabs.addEventListener("keydown", (event) => this.alongTabs(event));
     this.openTab(this.tab);
     if (this.query) this.search(this.query);
+  }
+
+  showAxis() {
+    if (this.transport.axis) this.transport.axis.value = this.axis;
   }
 
   notes() {
@@ -92,22 +141,22 @@ class EpisodePage extends HTMLElement {
   /** Everything anew: another stretch, axis or size. */
   redraw() {
     const { track } = this;
-    this.lanes.show(track.model, { axis: this.axis, zoom: this.zoom, selected: this.selected });
-    const { first, next, meta, model } = track;
+    this.lanes.show(track.stretch, { axis: this.axis, zoom: this.zoom, selected: this.selected });
+    const { first, next, meta, stretch: model } = track;
     this.stretch.textContent = first === 0 && next === null ? "" : `Events ${first} to ${model.events.at(-1)?.[0]} of ${meta.events}; move on and the lanes follow.`;
-    this.drawn = track.model;
+    this.drawn = track.stretch;
     this.update();
   }
 
   /** What depends on the moment and the selection. */
   update() {
     const { track, time } = this;
-    if (track.model !== this.drawn) {
+    if (track.stretch !== this.drawn) {
       this.redraw();
       return;
     }
     const step = track.stepAt(time);
-    const total = Math.max(track.meta.steps, track.model.steps.at(-1)?.step ?? 0);
+    const total = Math.max(track.meta.steps, track.stretch.steps.at(-1)?.step ?? 0);
     const text = `${seconds(time)} · step ${step} of ${total}`;
     if (this.axis === "steps") this.transport.set(step, Math.max(1, total), text);
     else this.transport.set(time, Math.max(1, track.meta.duration), text);
@@ -121,57 +170,66 @@ class EpisodePage extends HTMLElement {
   }
 
   showNow() {
-    const { model } = this.track;
+    const { stretch: model } = this.track;
     const cards = model.team.map((agent) => {
-      const stage = spanAt(model.stages.get(agent), this.time);
-      const plan = spanAt(model.plans.get(agent), this.time);
+      const stage = spanAt(spansOf(model.stages, agent), this.time);
+      const plan = spanAt(spansOf(model.plans, agent), this.time);
       const active = plan !== null && (plan.to > this.time || (plan.outcome === null && plan.to === model.end));
-      const known = STAGES[stage?.stage];
+      const known = STAGES[stage?.stage ?? ""];
       const action = model.actions.findLast((found) => found.agent === agent && found.time <= this.time && found.status === "start");
       return h("div", { class: "card" }, h("span", { class: `badge ${known?.class ?? ""}`, title: known?.name ?? "" }, stage?.stage ?? "–"), h("strong", {}, agent), h("span", { class: "hint" }, known?.name ?? "not begun"),
-        h("button", { class: "link doing", "data-key": agent, disabled: !active, onclick: () => this.pick(plan.seq) }, active ? cut(`${taskText(plan.plan)}: ${action?.action ?? ""}`, 80) : "no plan"));
+        h("button", { class: "link doing", "data-key": agent, disabled: !active, onclick: () => plan && this.pick(plan.seq) }, active ? cut(`${taskText(plan.plan)}: ${action?.action ?? ""}`, 80) : "no plan"));
     });
     keepFocus(this.now, () => replace(this.now, cards));
   }
 
+  /** @param {string} name */
   openTab(name) {
-    this.tab = this.panels[name] ? name : "inspect";
+    this.tab = name in this.panels ? name : "inspect";
     for (const tab of this.tabs.children) {
       const on = tab.id === `tab-${this.tab}`;
       tab.setAttribute("aria-selected", String(on));
-      this.querySelector(`#${tab.getAttribute("aria-controls")}`).hidden = !on;
+      const panel = only(this.querySelector(`#${tab.getAttribute("aria-controls")}`));
+      if (panel) panel.hidden = !on;
     }
     if (this.drawn) this.update();
   }
 
-  /** In the row of tabs the arrows lead from tab to tab. */
+  /**
+   * In the row of tabs the arrows lead from tab to tab.
+   * @param {KeyboardEvent} event
+   */
   alongTabs(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step === undefined) return;
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
     const at = TABS.findIndex(([name]) => name === this.tab);
     this.openTab(TABS[(at + step + TABS.length) % TABS.length][0]);
-    this.tabs.querySelector("[aria-selected=true]").focus();
+    only(this.tabs.querySelector("[aria-selected=true]"))?.focus();
   }
 
   showTab() {
     const { track } = this;
-    if (this.tab === "inspect") this.panels.inspect.show(track, track.model, this.selected);
-    if (this.tab === "talk") this.panels.talk.show(track.model, track.meta.start.topology?.edges ?? [], this.time, this.selected);
+    if (this.tab === "inspect") this.panels.inspect.show(track, track.stretch, this.selected);
+    if (this.tab === "talk") this.panels.talk.show(track.stretch, track.meta.start.topology?.edges ?? [], this.time, this.selected);
     if (this.tab === "events") this.showEvents();
   }
 
   showEvents() {
-    const { events } = this.track.model;
+    const { events } = this.track.stretch;
     const at = this.selected === null ? bisect(events, (event) => event[1] <= this.time) - 1 : events.findIndex((event) => event[0] === this.selected);
     const from = Math.max(0, at - AROUND);
     const shown = events.slice(from, Math.max(0, at) + AROUND);
     replace(this.panels.events, shown.map(([seq, time, step, agent, kind, payload]) => h("li", { class: seq === this.selected ? "selected" : time > this.time ? "later" : "" },
       h("button", { onclick: () => { this.openTab("inspect"); this.pick(seq); } }, h("span", { class: "number" }, String(seq)), h("span", {}, seconds(time)), h("span", {}, `step ${step}`), h("span", {}, agent ?? "team"), h("span", {}, kind), h("code", {}, cut(JSON.stringify(payload), 140))))));
-    const mark = this.panels.events.children[at - from];
+    const mark = only(this.panels.events.children[at - from]);
     const box = this.panels.events.parentElement;
-    if (mark) box.scrollTop = mark.offsetTop - box.clientHeight / 2;
+    if (mark && box) box.scrollTop = mark.offsetTop - box.clientHeight / 2;
   }
 
+  /**
+   * @param {string} text
+   * @param {number} [start]
+   */
   async search(text, start = 0) {
     this.query = text;
     this.openTab("search");
@@ -188,17 +246,22 @@ class EpisodePage extends HTMLElement {
     }
   }
 
+  /** @param {number} factor */
   enlarge(factor) {
     this.zoom = Math.min(32, Math.max(1, this.zoom * factor));
     this.redraw();
   }
 
+  /** @param {number} value */
   async scrub(value) {
     if (this.axis === "steps") await this.attempt(async () => this.moveTo(await this.track.timeOfStep(Math.round(value))));
     else this.moveTo(Math.round(value));
   }
 
-  /** Stand at a time; the latest wish wins while a stretch is being loaded. */
+  /**
+   * Stand at a time; the latest wish wins while a stretch is being loaded.
+   * @param {number} time
+   */
   async moveTo(time) {
     this.time = Math.max(0, Math.min(time, this.track.meta.duration));
     this.lanes.moveTo(this.time);
@@ -220,6 +283,7 @@ class EpisodePage extends HTMLElement {
     this.update();
   }
 
+  /** @param {Jump} detail */
   async jump(detail) {
     const { track } = this;
     const total = track.meta.steps;
@@ -233,7 +297,10 @@ class EpisodePage extends HTMLElement {
     await this.attempt(async () => this.moveTo(await track.timeOfStep(wanted)));
   }
 
-  /** Select an event and stand at its time. */
+  /**
+   * Select an event and stand at its time.
+   * @param {number} seq
+   */
   async pick(seq) {
     await this.attempt(async () => {
       const event = await this.track.event(seq);
@@ -244,10 +311,13 @@ class EpisodePage extends HTMLElement {
     });
   }
 
-  /** The next or the previous event that a person may want to look at. */
+  /**
+   * The next or the previous event that a person may want to look at.
+   * @param {1 | -1} direction
+   */
   walk(direction) {
-    const { events } = this.track.model;
-    const wanted = (event) => !PASSED_OVER.has(event[4]);
+    const { events } = this.track.stretch;
+    const wanted = (/** @type {LogEvent} */ event) => !PASSED_OVER.has(event[4]);
     const at = this.selected === null ? bisect(events, (event) => event[1] <= this.time) - (direction > 0 ? 1 : 0) : events.findIndex((event) => event[0] === this.selected);
     for (let index = at + direction; index >= 0 && index < events.length; index += direction) {
       if (wanted(events[index])) {
@@ -257,6 +327,7 @@ class EpisodePage extends HTMLElement {
     }
   }
 
+  /** @param {() => Promise<void>} work */
   async attempt(work) {
     try {
       await work();
@@ -265,6 +336,7 @@ class EpisodePage extends HTMLElement {
     }
   }
 
+  /** @param {Pulse} pulse */
   async pulse(pulse) {
     const line = pulse.going.find((found) => found.id === this.track.id);
     if (line && line.events === this.track.meta.events && line.status === this.track.meta.status) return;
@@ -278,8 +350,12 @@ class EpisodePage extends HTMLElement {
     if (!line || line.status !== "running") this.stop?.();
   }
 
-  /** A key that the page does not keep for itself; returns whether it was of use. */
+  /**
+   * A key that the page does not keep for itself; returns whether it was of use.
+   * @param {KeyboardEvent} event
+   */
   key(event) {
+    /** @type {Record<string, Jump>} */
     const moves = { ArrowRight: 1, ArrowLeft: -1, Home: "first", End: "last" };
     if (event.key in moves) this.jump(moves[event.key]);
     else if (event.key === " ") this.transport.toggle();
@@ -287,7 +363,7 @@ class EpisodePage extends HTMLElement {
     else if (event.key === ",") this.walk(-1);
     else if (event.key === "+" || event.key === "=") this.enlarge(2);
     else if (event.key === "-") this.enlarge(0.5);
-    else if (event.key === "a") { this.axis = this.axis === "time" ? "steps" : "time"; this.transport.axis.value = this.axis; this.redraw(); }
+    else if (event.key === "a") { this.axis = this.axis === "time" ? "steps" : "time"; this.showAxis(); this.redraw(); }
     else if (/^[1-4]$/.test(event.key)) this.openTab(TABS[Number(event.key) - 1][0]);
     else return false;
     return true;

@@ -1,39 +1,61 @@
 // Numbers and names as a person reads them.
 
-/** Simulated microseconds as seconds. */
+/**
+ * Simulated microseconds as seconds.
+ * @param {number} us
+ */
 export function seconds(us) {
   const s = us / 1e6;
   return `${s >= 100 ? s.toFixed(0) : s >= 10 ? s.toFixed(1) : s.toFixed(2)} s`;
 }
 
-/** A share as per cent. */
+/**
+ * A share as per cent.
+ * @param {number | null | undefined} value
+ */
 export function percent(value) {
   return value === null || value === undefined ? "–" : `${Math.round(value * 100)} %`;
 }
 
-/** An estimate's interval, or nothing. */
+/**
+ * An estimate's interval, or nothing.
+ * @param {Estimate} estimate
+ */
 export function interval(estimate) {
-  return estimate.low === null ? "" : `${Math.round(estimate.low * 100)}–${Math.round(estimate.high * 100)}`;
+  return estimate.low === null || estimate.high === null ? "" : `${Math.round(estimate.low * 100)}–${Math.round(estimate.high * 100)}`;
 }
 
-/** US dollars; null is "unknown". */
+/**
+ * US dollars; null is "unknown".
+ * @param {number | null | undefined} value
+ */
 export function dollars(value) {
   if (value === null || value === undefined) return "unknown";
   if (value === 0) return "$0";
   return value < 0.01 ? `$${value.toPrecision(2)}` : `$${value.toFixed(2)}`;
 }
 
-/** A whole number with thin spaces between thousands. */
+/**
+ * A whole number with thin spaces between thousands.
+ * @param {number} value
+ */
 export function count(value) {
   return String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
-/** Text cut to a length. */
+/**
+ * Text cut to a length.
+ * @param {string} text
+ * @param {number} length
+ */
 export function cut(text, length) {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
-/** A symbolic action in one line: `push(block_id=2, num_steps=5)`. */
+/**
+ * A symbolic action in one line: `push(block_id=2, num_steps=5)`.
+ * @param {any} action
+ */
 export function actionText(action) {
   if (action === null || typeof action !== "object") return String(action);
   const { action_type: name, ...rest } = action;
@@ -41,7 +63,10 @@ export function actionText(action) {
   return `${name ?? "action"}(${inside.join(", ")})`;
 }
 
-/** JSON for reading; text that is no JSON as it is. */
+/**
+ * JSON for reading; text that is no JSON as it is.
+ * @param {string} text
+ */
 export function pretty(text) {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -51,11 +76,15 @@ export function pretty(text) {
   }
 }
 
-/** The task of a plan, which may be none. */
+/**
+ * The task of a plan, which may be none.
+ * @param {Plan | null | undefined} plan
+ */
 export function taskText(plan) {
   return plan?.task && plan.task !== "none" ? plan.task : "no task";
 }
 
+/** @type {Record<string, {name: string, class: string}>} */
 export const STAGES = {
   R: { name: "reasoning", class: "stage-r" },
   I: { name: "interrupted", class: "stage-i" },

@@ -7,24 +7,30 @@ const KEPT = 64;
 
 /** Pictures of one episode, as addresses of blobs; the latest few are kept. */
 export class Frames {
+  /** @param {number} id */
   constructor(id) {
     this.id = id;
+    /** @type {Map<number, Promise<string>>} */
     this.kept = new Map();
   }
 
-  /** The address of a step's picture. */
+  /**
+   * The address of a step's picture.
+   * @param {number} step
+   * @returns {Promise<string>}
+   */
   at(step) {
-    if (!this.kept.has(step)) {
-      while (this.kept.size >= KEPT) {
-        const [oldest, address] = this.kept.entries().next().value;
-        this.kept.delete(oldest);
-        address.then(URL.revokeObjectURL, () => undefined);
-      }
-      const made = source.frame(this.id, step).then((text) => URL.createObjectURL(new Blob([text], { type: "image/svg+xml" })));
-      made.catch(() => this.kept.delete(step));
-      this.kept.set(step, made);
+    const known = this.kept.get(step);
+    if (known) return known;
+    for (const [oldest, address] of this.kept) {
+      if (this.kept.size < KEPT) break;
+      this.kept.delete(oldest);
+      address.then(URL.revokeObjectURL, () => undefined);
     }
-    return this.kept.get(step);
+    const made = source.frame(this.id, step).then((text) => URL.createObjectURL(new Blob([text], { type: "image/svg+xml" })));
+    made.catch(() => this.kept.delete(step));
+    this.kept.set(step, made);
+    return made;
   }
 
   /** Let go of all of them. */
@@ -35,7 +41,18 @@ export class Frames {
 }
 
 /** Shows one step of one episode; `show` may be called faster than pictures come. */
-class WorldFrame extends HTMLElement {
+export class WorldFrame extends HTMLElement {
+  /** @type {HTMLImageElement} */
+  image;
+  /** @type {HTMLElement} */
+  trouble;
+  /** @type {HTMLElement} */
+  caption;
+  /** @type {Frames | undefined} */
+  frames;
+  /** @type {number | undefined} */
+  wanted;
+
   connectedCallback() {
     this.image = h("img", { alt: "" });
     this.trouble = h("p", { class: "problem", hidden: true });
@@ -64,7 +81,7 @@ class WorldFrame extends HTMLElement {
       if (this.wanted !== step) return;
       this.image.hidden = true;
       this.trouble.hidden = false;
-      this.trouble.textContent = error.message;
+      this.trouble.textContent = error instanceof Error ? error.message : String(error);
     }
   }
 }

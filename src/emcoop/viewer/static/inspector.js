@@ -8,7 +8,19 @@ import { source } from "./source.js";
 const ENDS = new Set(["decision"]);
 
 /** Shows the event with number `seq` of a stretch; fires `pick` for events it refers to. */
-class Inspector extends HTMLElement {
+export class Inspector extends HTMLElement {
+  /** @type {string} */
+  key;
+  /** @type {Model} */
+  model;
+  /** @type {HostFacts} */
+  host;
+
+  /**
+   * @param {{host: HostFacts}} page
+   * @param {Model} model
+   * @param {number | null} seq
+   */
   show(page, model, seq) {
     const key = `${seq}/${model?.events.length}`;
     if (key === this.key && model === this.model) return;
@@ -26,20 +38,28 @@ class Inspector extends HTMLElement {
     replace(this, this.heading(shown), shown[4] === "decision" ? this.decision(owner) : this.other(shown));
   }
 
+  /** @param {LogEvent} event */
   heading([seq, time, step, agent, kind]) {
     return h("header", {}, h("h3", {}, `${agent ?? "team"} · ${kind.replaceAll("_", " ")}`), h("p", { class: "hint" }, `event ${seq}, ${seconds(time)}, after step ${step}`),
       isKnown(kind) ? "" : h("p", { class: "note" }, "This page does not know this kind of event; it is shown as it was logged."));
   }
 
-  /** The index of the next event of a kind by an agent. */
+  /**
+   * The index of the next event of a kind by an agent.
+   * @param {number} at
+   * @param {string} kind
+   * @param {string | null} agent
+   */
   following(at, kind, agent) {
     const found = this.model.events.findIndex((event, index) => index >= at && event[3] === agent && event[4] === kind);
     return found < 0 ? null : found;
   }
 
+  /** @param {number} at */
   decision(at) {
     const { events } = this.model;
     const [seq, , , agent, , payload] = events[at];
+    /** @type {LogEvent[]} */
     const calls = [];
     for (let index = at - 1; index >= 0; index -= 1) {
       const event = events[index];
@@ -47,6 +67,7 @@ class Inspector extends HTMLElement {
       if (ENDS.has(event[4])) break;
       if (event[4] === "model_call") calls.unshift(event);
     }
+    /** @type {LogEvent[]} */
     const outcome = [];
     for (let index = at + 1; index < events.length && outcome.length < 6; index += 1) {
       const event = events[index];
@@ -65,23 +86,31 @@ class Inspector extends HTMLElement {
     ];
   }
 
+  /** @param {number} seq */
   measured(seq) {
     const facts = this.host[seq] ?? {};
     return Object.entries(facts).map(([name, value]) => fact(name.replaceAll("_", " "), typeof value === "number" ? value.toFixed(3) : JSON.stringify(value)));
   }
 
+  /**
+   * @param {LogEvent} event
+   * @param {number} index
+   * @param {number} all
+   */
   call([seq, , , , , payload], index, all) {
     const title = `Model call${all > 1 ? ` ${index + 1} of ${all}` : ""}: ${payload.model ?? "no model answered"}`;
     return h("section", { class: "call" }, h("h4", {}, title),
       h("dl", { class: "facts" }, fact("answer form", payload.schema), fact("finish reason", payload.finish_reason ?? "none"), payload.cached ? fact("from the cache", "yes") : "", this.measured(seq), usage(payload.usage)),
       payload.error ? h("p", { class: "note" }, `Not usable: ${payload.error}`) : "",
-      (payload.faults ?? []).map((fault) => h("p", { class: "note" }, `${fault.kind}, attempt ${fault.attempt}: ${fault.message}`)),
-      (payload.prompt ?? []).map((turn) => blob(`Prompt: ${turn.role}`, turn.content)),
+      (payload.faults ?? []).map((/** @type {Payload} */ fault) => h("p", { class: "note" }, `${fault.kind}, attempt ${fault.attempt}: ${fault.message}`)),
+      (payload.prompt ?? []).map((/** @type {Payload} */ turn) => blob(`Prompt: ${turn.role}`, turn.content)),
       payload.answer ? blob("Answer", payload.answer, true) : "");
   }
 
+  /** @param {LogEvent} event */
   other([seq, , , , kind, payload]) {
     const known = isKnown(kind);
+    /** @type {any[]} */
     const parts = [];
     if (kind === "message_sent") parts.push(this.message(payload.id));
     else for (const id of mentioned(kind, payload)) parts.push(this.quote(id));
@@ -95,6 +124,7 @@ class Inspector extends HTMLElement {
     return parts;
   }
 
+  /** @param {number} seq */
   deciding(seq) {
     const { events } = this.model;
     const at = events.findIndex((event) => event[0] === seq);
@@ -102,6 +132,7 @@ class Inspector extends HTMLElement {
     return null;
   }
 
+  /** @param {number} id */
   message(id) {
     const message = this.model.messages.find((found) => found.id === id);
     if (!message) return "";
@@ -116,11 +147,13 @@ class Inspector extends HTMLElement {
       }))];
   }
 
+  /** @param {number} id */
   quote(id) {
     const message = this.model.messages.find((found) => found.id === id);
     return message ? h("div", {}, this.link(message.seq, `Message ${id} from ${message.from}`), h("blockquote", {}, message.content)) : h("p", { class: "hint" }, `Message ${id} was sent before this stretch.`);
   }
 
+  /** @param {LogEvent} event */
   brief([seq, , , , kind, payload]) {
     let text = kind.replaceAll("_", " ");
     if (payload.plan) text += `: ${taskText(payload.plan)}: ${(payload.plan.actions ?? []).map(actionText).join(" → ")}`;
@@ -130,44 +163,70 @@ class Inspector extends HTMLElement {
     return h("div", { class: "brief" }, this.link(seq, text), payload.failure ? failure(payload.failure) : "");
   }
 
+  /**
+   * @param {number} seq
+   * @param {string} text
+   */
   link(seq, text) {
     return h("button", { class: "link", onclick: () => this.dispatchEvent(new CustomEvent("pick", { detail: seq, bubbles: true })) }, text);
   }
 }
 
-/** The numbers of the messages that an event is about. */
+/**
+ * The numbers of the messages that an event is about.
+ * @param {string} kind
+ * @param {Payload} payload
+ * @returns {number[]}
+ */
 function mentioned(kind, payload) {
   if (kind === "message_read") return payload.ids ?? [];
   if (kind === "plan_interrupted") return payload.messages ?? [];
   return kind === "message_delivered" || kind === "message_lost" ? [payload.id] : [];
 }
 
+/**
+ * @param {string} name
+ * @param {unknown} value
+ */
 function fact(name, value) {
   return [h("dt", {}, name), h("dd", {}, String(value))];
 }
 
+/** @param {Payload | null | undefined} used */
 function usage(used) {
   if (!used) return "";
   return [fact("tokens read", count(used.input_tokens) + (used.cached_tokens ? ` (${count(used.cached_tokens)} cached)` : "")), fact("tokens written", count(used.output_tokens)), fact("money", dollars(used.cost_usd)), fact("model calls", used.calls)];
 }
 
+/** @param {Payload} found */
 function failure(found) {
   return h("p", { class: "failure" }, h("strong", {}, `${found.category ?? ""} ${found.code ?? ""}`.trim()), ` ${found.message ?? ""}`);
 }
 
+/** @param {Payload} payload */
 function planText(payload) {
   const { plan } = payload;
   return section(`${payload.plan_id ? `Plan ${payload.plan_id}` : "Plan"} for ${taskText(plan)}`, [
-    h("ol", {}, (plan.actions ?? []).map((action) => h("li", {}, h("code", {}, actionText(action))))),
+    h("ol", {}, (plan.actions ?? []).map((/** @type {unknown} */ action) => h("li", {}, h("code", {}, actionText(action))))),
     plan.reasoning ? h("blockquote", {}, plan.reasoning) : "",
   ], true);
 }
 
+/**
+ * @param {string} title
+ * @param {any} content
+ * @param {boolean} [open]
+ */
 function section(title, content, open = false) {
   return h("details", { open }, h("summary", {}, title), content);
 }
 
-/** A folded section whose text is fetched when it is first opened. */
+/**
+ * A folded section whose text is fetched when it is first opened.
+ * @param {string} title
+ * @param {string} name
+ * @param {boolean} [open]
+ */
 function blob(title, name, open = false) {
   const text = h("pre", {}, "…");
   const element = h("details", {}, h("summary", {}, title), text);

@@ -3,7 +3,7 @@
 
 import { h, replace, svg } from "./dom.js";
 import { actionText, cut, seconds, STAGES } from "./format.js";
-import { makeScale } from "./model.js";
+import { makeScale, spansOf } from "./model.js";
 import { drawTasks, taskRows } from "./tasks.js";
 
 const TOP = 40;
@@ -13,7 +13,36 @@ const LABEL_PX = 6.2;
 const PAD = 22;
 
 /** Fires `moment` (detail: time) and `pick` (detail: event number). */
-class Lanes extends HTMLElement {
+export class Lanes extends HTMLElement {
+  /** @type {HTMLElement} */
+  labels;
+  /** @type {HTMLElement} */
+  cursor;
+  /** @type {HTMLElement} */
+  drawing;
+  /** @type {HTMLElement} */
+  inner;
+  /** @type {HTMLElement} */
+  scroller;
+  /** @type {ResizeObserver} */
+  sizes;
+  /** @type {Model} */
+  model;
+  /** @type {Axis} */
+  axis;
+  /** @type {number} */
+  zoom;
+  /** @type {number | null} */
+  selected;
+  /** @type {Scale} */
+  scale;
+  /** @type {number | undefined} */
+  now;
+  /** @type {number} */
+  width;
+  /** @type {number} */
+  dot;
+
   connectedCallback() {
     if (this.inner) return;
     this.labels = h("div", { class: "labels" });
@@ -31,22 +60,32 @@ class Lanes extends HTMLElement {
     this.sizes.disconnect();
   }
 
-  /** Show a stretch on an axis ("time" or "steps"), enlarged `zoom` times, with an event selected. */
+  /**
+   * Show a stretch on an axis ("time" or "steps"), enlarged `zoom` times, with an event selected.
+   * @param {Model} model
+   * @param {{axis: Axis, zoom: number, selected: number | null}} how
+   */
   show(model, { axis, zoom, selected }) {
     Object.assign(this, { model, axis, zoom, selected });
     this.scale = makeScale(model, axis);
     this.draw();
   }
 
-  /** Mark another event without drawing anew. */
+  /**
+   * Mark another event without drawing anew.
+   * @param {number | null} seq
+   */
   select(seq) {
     this.selected = seq;
-    for (const element of this.drawing.querySelectorAll("[data-seq]")) {
+    for (const element of /** @type {NodeListOf<SVGElement>} */ (this.drawing.querySelectorAll("[data-seq]"))) {
       element.classList.toggle("selected", Number(element.dataset.seq) === seq);
     }
   }
 
-  /** Put the cursor at a time. */
+  /**
+   * Put the cursor at a time.
+   * @param {number} time
+   */
   moveTo(time) {
     this.now = time;
     if (!this.scale) return;
@@ -56,6 +95,7 @@ class Lanes extends HTMLElement {
     if (this.zoom > 1 && (x < scrollLeft + 20 || x > scrollLeft + clientWidth - 20)) this.scroller.scrollLeft = x - clientWidth / 2;
   }
 
+  /** @param {number} time */
   x(time) {
     return PAD + this.scale.place(time) * (this.width - 2 * PAD);
   }
@@ -68,6 +108,7 @@ class Lanes extends HTMLElement {
     const lanesEnd = TOP + model.team.length * LANE;
     const rows = taskRows(model);
     const height = lanesEnd + rows.height + 8;
+    /** @type {ToX} */
     const x = (time) => this.x(time);
     const root = svg("svg", { width: this.width, height, viewBox: `0 0 ${this.width} ${height}`, role: "group", "aria-label": "Lanes of the agents" },
       defs(),
@@ -75,7 +116,7 @@ class Lanes extends HTMLElement {
       model.team.map((agent, index) => this.lane(agent, TOP + index * LANE, x)),
       this.messages(x),
       this.decisions(x),
-      drawTasks(model, rows, lanesEnd, x));
+      drawTasks(rows, lanesEnd, x));
     replace(this.drawing, root);
     this.inner.style.width = `${this.width}px`;
     this.cursor.style.height = `${height}px`;
@@ -85,6 +126,10 @@ class Lanes extends HTMLElement {
     this.moveTo(this.now ?? model.start);
   }
 
+  /**
+   * @param {ToX} x
+   * @param {number} height
+   */
   rulers(x, height) {
     const { model } = this;
     const group = svg("g", { class: "rulers", "aria-hidden": "true" });
@@ -107,13 +152,18 @@ class Lanes extends HTMLElement {
     return group;
   }
 
+  /**
+   * @param {string} agent
+   * @param {number} y
+   * @param {ToX} x
+   */
   lane(agent, y, x) {
     const { model } = this;
     const top = y + 4;
     const parts = [svg("line", { class: "rail", x1: 0, x2: this.width, y1: y + LANE - 1, y2: y + LANE - 1 })];
     const dots = model.decisions.filter((found) => found.agent === agent).map((found) => x(found.time));
-    for (const span of model.stages.get(agent)) parts.push(stageBar(span, x, top, dots, this.dot));
-    for (const plan of model.plans.get(agent)) parts.push(this.planBar(plan, agent, x, top + BAND + 4));
+    for (const span of spansOf(model.stages, agent)) parts.push(stageBar(span, x, top, dots, this.dot));
+    for (const plan of spansOf(model.plans, agent)) parts.push(this.planBar(plan, agent, x, top + BAND + 4));
     for (const mark of model.marks.filter((found) => found.agent === agent)) {
       const title = mark.kind === "plan_rejected" ? `plan rejected: ${mark.payload.failure?.message ?? ""}` : mark.kind.replace("_", " ");
       parts.push(this.button(mark.seq, `${agent}: ${title}`, "mark", svg("path", { d: `M${x(mark.time)} ${top + BAND - 1}l4 7h-8z` })));
@@ -124,7 +174,10 @@ class Lanes extends HTMLElement {
     return svg("g", { "aria-label": agent, role: "group" }, parts);
   }
 
-  /** The dots of decisions lie above everything, so that an arrow that leaves one does not cover it. */
+  /**
+   * The dots of decisions lie above everything, so that an arrow that leaves one does not cover it.
+   * @param {ToX} x
+   */
   decisions(x) {
     const { model } = this;
     return model.decisions.map((decision) => {
@@ -135,6 +188,12 @@ class Lanes extends HTMLElement {
     });
   }
 
+  /**
+   * @param {PlanSpan} plan
+   * @param {string} agent
+   * @param {ToX} x
+   * @param {number} y
+   */
   planBar(plan, agent, x, y) {
     const width = Math.max(2, x(plan.to) - x(plan.from) - 1);
     const words = plan.plan ? `${plan.plan.task === "none" ? "" : `${plan.plan.task} `}${(plan.plan.actions ?? []).map(actionText).join(" → ")}` : "plan from earlier";
@@ -148,8 +207,10 @@ class Lanes extends HTMLElement {
       label.length > 3 ? svg("svg", { x: x(plan.from), y, width: width - 2, height: 17 }, svg("text", { x: 5, y: 12.5 }, label)) : null);
   }
 
+  /** @param {ToX} x */
   messages(x) {
     const { model } = this;
+    /** @type {(agent: string) => number} */
     const middle = (agent) => TOP + model.team.indexOf(agent) * LANE + 4 + BAND / 2;
     const parts = [];
     for (const message of model.messages) {
@@ -166,16 +227,24 @@ class Lanes extends HTMLElement {
     return svg("g", { class: "messages" }, parts);
   }
 
-  /** A part of the drawing that stands for an event: says what it is, and opens it. */
+  /**
+   * A part of the drawing that stands for an event: says what it is, and opens it.
+   * @param {number} seq
+   * @param {string} title
+   * @param {string} kind
+   * @param {...any} shapes
+   */
   button(seq, title, kind, ...shapes) {
     const element = svg("g", { class: `${kind} event`, "data-seq": seq, role: "button", tabindex: "-1", "aria-label": title }, svg("title", {}, title), shapes);
     element.addEventListener("click", () => this.dispatchEvent(new CustomEvent("pick", { detail: seq, bubbles: true })));
     return element;
   }
 
+  /** @param {PointerEvent} event */
   press(event) {
-    if (event.button !== 0 || event.target.closest(".event")) return;
+    if (event.button !== 0 || /** @type {Element} */ (event.target).closest(".event")) return;
     event.preventDefault();
+    /** @type {(at: PointerEvent) => void} */
     const move = (at) => {
       const share = (at.clientX - this.inner.getBoundingClientRect().left - PAD) / (this.width - 2 * PAD);
       const detail = Math.round(this.scale.time(Math.min(1, Math.max(0, share))));
@@ -192,7 +261,14 @@ class Lanes extends HTMLElement {
   }
 }
 
-/** A stage with its letter, unless a decision's dot would cover it. */
+/**
+ * A stage with its letter, unless a decision's dot would cover it.
+ * @param {StageSpan} span
+ * @param {ToX} x
+ * @param {number} y
+ * @param {number[]} dots
+ * @param {number} radius
+ */
 function stageBar(span, x, y, dots, radius) {
   const width = Math.max(0.5, x(span.to) - x(span.from));
   const known = STAGES[span.stage] ?? { name: span.stage, class: "stage-other" };
@@ -207,10 +283,11 @@ function defs() {
   return svg("defs", {}, svg("marker", { id: "head", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svg("path", { d: "M0 0L8 4L0 8z" })));
 }
 
+/** @param {number} least */
 function niceGap(least) {
   if (!(least > 0)) return 0;
   const power = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((gap) => gap >= least);
+  return [1, 2, 5, 10].map((factor) => factor * power).find((gap) => gap >= least) ?? 10 * power;
 }
 
 customElements.define("em-lanes", Lanes);

@@ -19,13 +19,18 @@ const KEYS = [
 ];
 
 class App extends HTMLElement {
+  /** @type {HTMLDialogElement} */
+  help;
+  /** @type {HTMLElement} */
+  page;
+
   connectedCallback() {
     this.help = h("dialog", { "aria-label": "Keys" }, h("h2", {}, "Keys"), h("dl", { class: "keys" }, KEYS.map(([keys, text]) => [h("dt", {}, keys.split(" ").map((key) => h("kbd", {}, key))), h("dd", {}, text)])), h("form", { method: "dialog" }, h("button", {}, "Close")));
     this.page = h("div", { class: "page" });
     replace(this, h("header", { class: "top" }, h("nav", { "aria-label": "Run" }, h("a", { href: "#/", class: "brand" }, "emcoop"), h("a", { href: "#/" }, "All episodes")), h("button", { class: "quiet", onclick: () => this.help.showModal(), title: "Keys (?)" }, "Keys ?")), this.page, this.help);
     addEventListener("hashchange", () => this.enter());
     addEventListener("keydown", (event) => this.key(event));
-    document.querySelector(".skip").addEventListener("click", (event) => {
+    document.querySelector(".skip")?.addEventListener("click", (event) => {
       event.preventDefault();
       document.getElementById("main")?.focus();
     });
@@ -35,14 +40,15 @@ class App extends HTMLElement {
   enter() {
     forget();
     const { path } = place();
-    const tag = { episode: "em-episode", compare: "em-compare" }[path[0]] ?? "em-runs";
+    const tag = path[0] === "episode" || path[0] === "compare" ? `em-${path[0]}` : "em-runs";
     replace(this.page, h(tag));
     scrollTo(0, 0);
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    const { target } = event;
+    const target = /** @type {HTMLElement} */ (event.target);
     const field = target.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
     if (event.key === "Escape" && field) target.blur();
     if (field || this.help.open) return;
@@ -50,7 +56,7 @@ class App extends HTMLElement {
     if (event.key.startsWith("Arrow") && target.closest("[role=tablist], .scroller")) return;
     if (event.key === "?") this.help.showModal();
     else if (event.key === "/") document.getElementById("search")?.focus();
-    else if (!this.page.firstElementChild?.key?.(event)) return;
+    else if (!/** @type {Page | null} */ (this.page.firstElementChild)?.key?.(event)) return;
     event.preventDefault();
   }
 }

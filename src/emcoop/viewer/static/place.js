@@ -9,7 +9,11 @@ export function place() {
   return { path: path.split("/").filter(Boolean), query: new URLSearchParams(query) };
 }
 
-/** The address of a place, for a link. */
+/**
+ * The address of a place, for a link.
+ * @param {string} path
+ * @param {Record<string, unknown>} [query]
+ */
 export function address(path, query = {}) {
   const kept = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
   const text = new URLSearchParams(kept.map(([key, value]) => [key, String(value)])).toString();
@@ -18,7 +22,11 @@ export function address(path, query = {}) {
 
 let waiting = 0;
 
-/** Change the address without leaving the place; many changes in a row become one. */
+/**
+ * Change the address without leaving the place; many changes in a row become one.
+ * @param {string} path
+ * @param {Record<string, unknown>} query
+ */
 export function note(path, query) {
   clearTimeout(waiting);
   waiting = setTimeout(() => history.replaceState(null, "", address(path, query)), 150);

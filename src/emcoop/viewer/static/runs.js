@@ -9,6 +9,25 @@ const PER_PAGE = 100;
 
 /** The first page of a run. */
 class RunsPage extends HTMLElement {
+  /** @type {{q: string, cell: string, sort: string, page: number}} */
+  state;
+  /** @type {Set<number>} */
+  picked;
+  /** @type {Run} */
+  run;
+  /** @type {(() => void) | undefined} */
+  stop;
+  /** @type {Map<string, Cell>} */
+  cells;
+  /** @type {HTMLElement} */
+  counts;
+  /** @type {HTMLElement} */
+  cellTable;
+  /** @type {HTMLElement} */
+  episodeTable;
+  /** @type {HTMLElement} */
+  compare;
+
   async connectedCallback() {
     const { query } = place();
     this.state = { q: query.get("q") ?? "", cell: query.get("cell") ?? "", sort: query.get("sort") ?? "id", page: Number(query.get("page") ?? 0) };
@@ -34,9 +53,10 @@ class RunsPage extends HTMLElement {
     this.cellTable = h("div", { class: "scroll" });
     this.episodeTable = h("div", { class: "scroll" });
     this.compare = h("div", { class: "pick" });
+    /** @type {HTMLInputElement} */
     const search = h("input", {
       type: "search", id: "search", value: this.state.q, placeholder: "Filter: topology, agent, seed, status …  ( / )", "aria-label": "Filter episodes",
-      oninput: (event) => this.change({ q: event.target.value, page: 0 }),
+      oninput: () => this.change({ q: search.value, page: 0 }),
     });
     replace(this, h("main", { id: "main", tabindex: "-1" },
       h("h1", {}, this.run.run), this.counts,
@@ -47,6 +67,7 @@ class RunsPage extends HTMLElement {
     this.refresh();
   }
 
+  /** @param {Partial<RunsPage["state"]>} values */
   change(values) {
     Object.assign(this.state, values);
     this.refresh();
@@ -69,11 +90,11 @@ class RunsPage extends HTMLElement {
   }
 
   showCells() {
+    /** @type {Map<string, Cell[]>} */
     const groups = new Map();
     for (const cell of this.cells.values()) {
       const key = `${cell.env} ${cell.level}, ${cell.agents} agents`;
-      if (!groups.has(key)) groups.set(key, []);
-      groups.get(key).push(cell);
+      groups.set(key, [...(groups.get(key) ?? []), cell]);
     }
     const body = [];
     for (const [key, cells] of groups) {
@@ -86,6 +107,10 @@ class RunsPage extends HTMLElement {
       h("tbody", {}, body)));
   }
 
+  /**
+   * @param {Cell} cell
+   * @param {Cell[]} bounds
+   */
   cellRow(cell, bounds) {
     const chosen = this.state.cell === cell.cell;
     const limits = Object.entries(cell.limits).map(([name, n]) => `${name} ${n}`);
@@ -96,12 +121,13 @@ class RunsPage extends HTMLElement {
       h("td", {}, cell.topology),
       h("td", {}, team, " ", cell.role ? h("span", { class: `tag ${cell.role}` }, cell.role) : ""),
       h("td", { class: "number" }, String(cell.n)),
-      h("td", {}, estimate(cell.success, bounds.map((bound) => [bound.role, bound.success.mean, bound.agent]))),
-      h("td", {}, estimate(cell.progress, bounds.map((bound) => [bound.role, bound.progress.mean, bound.agent]))),
+      h("td", {}, estimate(cell.success, marked(bounds, "success"))),
+      h("td", {}, estimate(cell.progress, marked(bounds, "progress"))),
       h("td", { title: cell.error ?? null }, limits.join(", ")),
       h("td", {}, h("button", { class: "quiet", "data-key": `cell-${cell.cell}`, "aria-pressed": String(chosen), onclick: () => this.change({ cell: chosen ? "" : cell.cell, page: 0 }) }, chosen ? "show all" : "episodes")));
   }
 
+  /** @param {EpisodeLine} episode */
   describe(episode) {
     const cell = this.cells.get(episode.cell);
     if (!cell) return { where: "?", topology: "?", team: "?" };
@@ -135,6 +161,10 @@ class RunsPage extends HTMLElement {
         h("button", { "data-key": "later", disabled: page === pages - 1, onclick: () => this.change({ page: page + 1 }) }, "later")) : "");
   }
 
+  /**
+   * @param {string} name
+   * @param {string} title
+   */
   header(name, title) {
     const { sort } = this.state;
     const direction = sort === name ? "ascending" : sort === `-${name}` ? "descending" : null;
@@ -142,8 +172,10 @@ class RunsPage extends HTMLElement {
     return h("th", { scope: "col", "aria-sort": direction, class: ["seed", "progress", "steps"].includes(name) ? "number" : null }, h("button", { class: "sort", "data-key": `sort-${name}`, onclick: () => this.change({ sort: sort === name ? `-${name}` : name }) }, title, arrow));
   }
 
+  /** @param {EpisodeEntry} row */
   episodeRow({ episode, where, topology, team }) {
-    const box = h("input", { type: "checkbox", "data-key": `pick-${episode.id}`, "aria-label": `Pick episode ${episode.id} to compare`, onchange: (event) => this.pick(episode.id, event.target.checked) });
+    /** @type {HTMLInputElement} */
+    const box = h("input", { type: "checkbox", "data-key": `pick-${episode.id}`, "aria-label": `Pick episode ${episode.id} to compare`, onchange: () => this.pick(episode.id, box.checked) });
     box.checked = this.picked.has(episode.id);
     return h("tr", {},
       h("td", {}, box),
@@ -154,10 +186,15 @@ class RunsPage extends HTMLElement {
       h("td", { class: "number" }, String(episode.steps)));
   }
 
+  /**
+   * @param {number} id
+   * @param {boolean} on
+   */
   pick(id, on) {
     if (on) this.picked.add(id);
     else this.picked.delete(id);
-    if (this.picked.size > 2) this.picked.delete(this.picked.values().next().value);
+    const [oldest] = this.picked;
+    if (this.picked.size > 2) this.picked.delete(oldest);
     this.change({});
   }
 
@@ -172,6 +209,7 @@ class RunsPage extends HTMLElement {
       seeds[0] === seeds[1] ? "" : h("span", { class: "hint" }, "They have different seeds, so different worlds."));
   }
 
+  /** @param {Pulse} pulse */
   async pulse(pulse) {
     const known = this.run.episodes.filter((episode) => episode.status === "finished").length;
     const ids = new Set(this.run.episodes.map((episode) => episode.id));
@@ -192,35 +230,61 @@ class RunsPage extends HTMLElement {
   }
 }
 
+/** @param {EpisodeEntry} row */
 function searchable({ episode, where, topology, team }) {
   return `#${episode.id} ${where} ${topology} ${team} seed ${episode.seed} ${episode.status} ${episode.limit ?? ""} ${episode.success ? "solved" : ""}`.toLowerCase();
 }
 
+/**
+ * @param {Record<string, any>} row
+ * @param {string} field
+ */
 function value(row, field) {
   return row[field] ?? row.episode[field] ?? -1;
 }
 
+/**
+ * @param {unknown} a
+ * @param {unknown} b
+ */
 function order(a, b) {
   return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
 }
 
-/** How an episode ended, as a small sign with words. */
+/**
+ * How an episode ended, as a small sign with words.
+ * @param {EpisodeLine} episode
+ */
 export function outcome(episode) {
   if (episode.status !== "finished") return h("span", { class: `sign ${episode.status === "running" ? "going" : "broken"}` }, episode.status);
   return h("span", { class: `sign ${episode.success ? "good" : "bad"}` }, episode.success ? "✓ solved" : `✗ ${episode.limit ?? "ended"}`);
 }
 
-/** A mean with its interval between 0 and 1, and ticks where the floor and the ceiling are. */
+/**
+ * The floors and ceilings of a figure: role, mean and whose it is.
+ * @param {Cell[]} bounds
+ * @param {"success" | "progress"} figure
+ * @returns {[string | null, number | null, string][]}
+ */
+function marked(bounds, figure) {
+  return bounds.map((bound) => [bound.role, bound[figure].mean, bound.agent]);
+}
+
+/**
+ * A mean with its interval between 0 and 1, and ticks where the floor and the ceiling are.
+ * @param {Estimate} found
+ * @param {[string | null, number | null, string][]} bounds
+ */
 function estimate(found, bounds) {
   if (found.mean === null) return h("span", { class: "hint" }, "–");
-  const x = (share) => 4 + share * 112;
+  const x = (/** @type {number} */ share) => 4 + share * 112;
   const text = `${percent(found.mean)}${interval(found) ? `, 95 % interval ${interval(found)}` : ""}`;
   return h("span", { class: "estimate", title: text },
     svg("svg", { viewBox: "0 0 120 16", width: 120, height: 16, role: "img", "aria-label": text },
       svg("line", { class: "base", x1: 4, x2: 116, y1: 8, y2: 8 }),
-      bounds.filter(([, mean]) => mean !== null).map(([role, mean, name]) =>
+      bounds.map(([role, mean, name]) => mean !== null &&
         svg("line", { class: role, x1: x(mean), x2: x(mean), y1: 2, y2: 14 }, svg("title", {}, `${role}: ${name} ${percent(mean)}`))),
-      found.low === null ? null : svg("line", { class: "range", x1: x(found.low), x2: x(found.high), y1: 8, y2: 8 }),
+      found.low === null || found.high === null ? null : svg("line", { class: "range", x1: x(found.low), x2: x(found.high), y1: 8, y2: 8 }),
       svg("circle", { cx: x(found.mean), cy: 8, r: 4 })),
     h("span", { class: "number" }, percent(found.mean)), h("small", {}, interval(found)));
 }

@@ -1,6 +1,9 @@
 // Where the data come from: the server, or the blocks inside an exported file. Both answer the same questions.
 
-/** Asks the server that the page came from. */
+/**
+ * Asks the server that the page came from.
+ * @implements {Source}
+ */
 class ServerSource {
   constructor() {
     this.live = true;
@@ -10,31 +13,60 @@ class ServerSource {
     return ask("api/run");
   }
 
+  /** @param {number} id */
   async episode(id) {
     return ask(`api/episodes/${id}`);
   }
 
+  /**
+   * @param {number} id
+   * @param {number} start
+   * @param {number} size
+   * @param {string[]} [kinds]
+   * @returns {Promise<EventPage>}
+   */
   async events(id, start, size, kinds = []) {
     return ask(`api/episodes/${id}/events?start=${start}&size=${size}&kinds=${kinds.join(",")}`);
   }
 
+  /**
+   * @param {number} id
+   * @param {number} start
+   * @returns {Promise<LogEvent[]>}
+   */
   async before(id, start) {
     return (await ask(`api/episodes/${id}/before?start=${start}`)).events;
   }
 
-  /** The number of the first event at or after a time, or with so many steps: `{time}` or `{step}`. */
+  /**
+   * The number of the first event at or after a time, or with so many steps: `{time}` or `{step}`.
+   * @param {number} id
+   * @param {{time?: number, step?: number}} where
+   * @returns {Promise<number>}
+   */
   async seek(id, where) {
-    return (await ask(`api/episodes/${id}/seek?${new URLSearchParams(where)}`)).seq;
+    return (await ask(`api/episodes/${id}/seek?${new URLSearchParams(/** @type {Record<string, any>} */ (where))}`)).seq;
   }
 
+  /**
+   * @param {number} id
+   * @param {string} text
+   * @param {number} [start]
+   * @returns {Promise<{hits: Hit[], next: number | null}>}
+   */
   async search(id, text, start = 0) {
-    return ask(`api/episodes/${id}/search?${new URLSearchParams({ text, start })}`);
+    return ask(`api/episodes/${id}/search?${new URLSearchParams({ text, start: String(start) })}`);
   }
 
+  /** @param {string} name */
   async blob(name) {
     return (await fetched(`api/blob/${name}`)).text();
   }
 
+  /**
+   * @param {number} id
+   * @param {number} step
+   */
   async frame(id, step) {
     return (await fetched(`api/episodes/${id}/frames/${step}`)).text();
   }
@@ -42,8 +74,11 @@ class ServerSource {
   /**
    * Calls back with every pulse of the run; returns a function that ends it. A hidden page does not listen: a browser
    * opens only a few connections to one server.
+   * @param {(pulse: Pulse) => void} callback
+   * @returns {() => void}
    */
   listen(callback) {
+    /** @type {EventSource | null} */
     let stream = null;
     const follow = () => {
       stream?.close();
@@ -62,6 +97,7 @@ class ServerSource {
   }
 }
 
+/** @param {string} path */
 async function fetched(path) {
   let response;
   try {
@@ -79,23 +115,35 @@ async function fetched(path) {
   return response;
 }
 
+/**
+ * @param {string} path
+ * @returns {Promise<any>}
+ */
 async function ask(path) {
   return (await fetched(path)).json();
 }
 
-/** Reads the compressed blocks of an exported file, each when it is first needed; the latest few are kept. */
+/**
+ * Reads the compressed blocks of an exported file, each when it is first needed; the latest few are kept.
+ * @implements {Source}
+ */
 class FileSource {
   constructor() {
     this.live = false;
+    /** @type {Map<string, Promise<any>>} */
     this.kept = new Map();
   }
 
+  /**
+   * @param {string} name
+   * @returns {Promise<any>}
+   */
   async block(name) {
     if (!this.kept.has(name)) {
       const element = document.getElementById(`block-${name}`);
       if (element === null) throw new Error(`This file does not contain ${name}.`);
-      if (this.kept.size >= 40) this.kept.delete(this.kept.keys().next().value);
-      this.kept.set(name, unpacked(element.textContent.trim()));
+      if (this.kept.size >= 40) this.kept.delete(this.kept.keys().next().value ?? "");
+      this.kept.set(name, unpacked((element.textContent ?? "").trim()));
     }
     return this.kept.get(name);
   }
@@ -104,13 +152,23 @@ class FileSource {
     return this.block("run");
   }
 
+  /** @param {number} id */
   async episode(id) {
     return (await this.block(`e${id}`)).episode;
   }
 
+  /**
+   * @param {number} id
+   * @param {number} start
+   * @param {number} size
+   * @param {string[]} [kinds]
+   * @returns {Promise<EventPage>}
+   */
   async events(id, start, size, kinds = []) {
     const { marks } = await this.block(`e${id}`);
+    /** @type {LogEvent[]} */
     const events = [];
+    /** @type {HostFacts} */
     const host = {};
     for (let page = pageOf(marks, (mark) => mark[0] <= start); page < marks.length; page += 1) {
       const block = await this.block(`e${id}p${page}`);
@@ -124,8 +182,15 @@ class FileSource {
     return { events, host, next: null };
   }
 
+  /**
+   * @param {number} id
+   * @param {number} start
+   * @returns {Promise<LogEvent[]>}
+   */
   async before(id, start) {
+    /** @type {Map<string | null, LogEvent>} */
     const stages = new Map();
+    /** @type {Map<string | null, LogEvent>} */
     const plans = new Map();
     const { events } = await this.events(id, Math.max(0, start - 4000), 4000, ["stage", "plan_committed", "plan_ended"]);
     for (const event of events.filter((found) => found[0] < start)) {
@@ -136,35 +201,51 @@ class FileSource {
     return [...stages.values(), ...plans.values()].sort((a, b) => a[0] - b[0]);
   }
 
+  /**
+   * @param {number} id
+   * @param {{time?: number, step?: number}} where
+   * @returns {Promise<number>}
+   */
   async seek(id, where) {
     const { marks, episode } = await this.block(`e${id}`);
     const field = where.step === undefined ? 1 : 2;
-    const wanted = where.step ?? where.time;
+    const wanted = where.step ?? where.time ?? 0;
     const page = pageOf(marks, (mark) => mark[field] < wanted);
     for (let number = page; number < marks.length && number < page + 2; number += 1) {
-      const found = (await this.block(`e${id}p${number}`)).events.find((event) => event[field] >= wanted);
+      const found = (await this.block(`e${id}p${number}`)).events.find((/** @type {LogEvent} */ event) => event[field] >= wanted);
       if (found) return found[0];
     }
     return Math.max(0, episode.events - 1);
   }
 
+  /**
+   * @param {number} id
+   * @param {string} text
+   * @param {number} [start]
+   * @returns {Promise<{hits: Hit[], next: number | null}>}
+   */
   async search(id, text, start = 0) {
     const wanted = text.toLowerCase();
+    /** @type {Hit[]} */
     const hits = [];
+    /** @type {number | null} */
     let from = start;
     while (from !== null && hits.length < 50) {
+      /** @type {EventPage} */
       const page = await this.events(id, from, 1000);
       for (const event of page.events) {
         const value = texts(event[5]).find((found) => found.toLowerCase().includes(wanted));
         if (value === undefined) continue;
         const at = value.toLowerCase().indexOf(wanted);
-        hits.push([...event.slice(0, 5), value.slice(Math.max(0, at - 40), at + text.length + 80)]);
+        const [seq, time, step, agent, kind] = event;
+        hits.push([seq, time, step, agent, kind, value.slice(Math.max(0, at - 40), at + text.length + 80)]);
       }
       from = page.next;
     }
     return { hits, next: from };
   }
 
+  /** @param {string} name */
   async blob(name) {
     const buckets = (await this.block("run")).buckets;
     const found = (await this.block(`b${parseInt(name.slice(0, 4), 16) % buckets}`))[name];
@@ -172,6 +253,10 @@ class FileSource {
     return found;
   }
 
+  /**
+   * @param {number} id
+   * @param {number} step
+   */
   async frame(id, step) {
     const { frames } = await this.block(`e${id}`);
     if (typeof frames === "string") throw new Error(frames);
@@ -186,6 +271,10 @@ class FileSource {
   }
 }
 
+/**
+ * @param {number[][]} marks
+ * @param {(mark: number[]) => boolean} early
+ */
 function pageOf(marks, early) {
   let low = 0;
   let high = marks.length - 1;
@@ -197,16 +286,25 @@ function pageOf(marks, early) {
   return Math.max(0, low);
 }
 
+/**
+ * @param {unknown} value
+ * @returns {string[]}
+ */
 function texts(value) {
   if (typeof value === "string") return /^[0-9a-f]{64}$/.test(value) ? [] : [value];
   if (value !== null && typeof value === "object") return Object.values(value).flatMap(texts);
   return [];
 }
 
+/**
+ * @param {string} base64
+ * @returns {Promise<any>}
+ */
 async function unpacked(base64) {
   const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }
 
+/** @type {Source} */
 export const source = document.getElementById("block-run") === null ? new ServerSource() : new FileSource();

@@ -6,13 +6,29 @@ import { seconds } from "./format.js";
 const SIZE = 220;
 
 /** Shows a stretch's messages; those after the cursor are dim. Fires `pick`. */
-class Talk extends HTMLElement {
+export class Talk extends HTMLElement {
+  /** @type {Model} */
+  model;
+  /** @type {[string, string][]} */
+  edges;
+  /** @type {{element: HTMLElement, at: number, seq: number}[]} */
+  lines;
+  /** @type {HTMLElement} */
+  graph;
+
+  /**
+   * @param {Model} model
+   * @param {[string, string][]} edges
+   * @param {number} time
+   * @param {number | null} selected
+   */
   show(model, edges, time, selected) {
     if (model !== this.model) {
       this.model = model;
       this.edges = edges;
       this.build();
     }
+    /** @type {HTMLElement | null} */
     let last = null;
     for (const { element, at } of this.lines) {
       element.classList.toggle("later", at > time);
@@ -20,7 +36,7 @@ class Talk extends HTMLElement {
     }
     for (const { element, seq } of this.lines) element.classList.toggle("selected", seq === selected);
     for (const { element } of this.lines) element.classList.toggle("current", element === last);
-    const box = this.parentElement;
+    const box = this.parentElement ?? this;
     if (last && (last.offsetTop < box.scrollTop || last.offsetTop + last.offsetHeight > box.scrollTop + box.clientHeight)) {
       box.scrollTop = last.offsetTop - box.clientHeight / 2;
     }
@@ -28,7 +44,9 @@ class Talk extends HTMLElement {
   }
 
   build() {
-    const said = [...this.model.messages.map((message) => [message, "said"]), ...this.model.refused.map((message) => [message, "refused"])].sort((a, b) => a[0].seq - b[0].seq);
+    /** @type {[Message | Refused, "said" | "refused"][]} */
+    const all = [...this.model.messages.map((message) => /** @type {[Message, "said"]} */ ([message, "said"])), ...this.model.refused.map((message) => /** @type {[Refused, "refused"]} */ ([message, "refused"]))];
+    const said = all.sort((a, b) => a[0].seq - b[0].seq);
     this.lines = said.map(([message, kind]) => ({ at: message.time, seq: message.seq, element: this.line(message, kind) }));
     this.graph = h("div", { class: "graph" });
     replace(this, this.graph, said.length === 0
@@ -36,21 +54,28 @@ class Talk extends HTMLElement {
       : h("ol", { class: "said" }, this.lines.map(({ element }) => element)));
   }
 
+  /**
+   * @param {Message | Refused} message
+   * @param {string} kind
+   */
   line(message, kind) {
     const to = (message.to ?? []).join(", ");
     const pick = () => this.dispatchEvent(new CustomEvent("pick", { detail: message.seq, bubbles: true }));
-    const where = kind === "refused" ? `refused: ${message.reason}` : `to ${to}${message.lost.length ? ` (lost for ${message.lost.join(", ")})` : ""}`;
+    const where = !("lost" in message) ? `refused: ${message.reason}` : `to ${to}${message.lost.length ? ` (lost for ${message.lost.join(", ")})` : ""}`;
     return h("li", { class: kind }, h("button", { onclick: pick }, h("span", { class: "who" }, message.from, h("small", {}, ` ${where} · ${seconds(message.time)}`)), h("span", { class: "words" }, message.content || "(nothing)")));
   }
 
+  /** @param {number} time */
   drawGraph(time) {
     const { team, messages } = this.model;
     const centre = SIZE / 2;
+    /** @type {(agent: string) => Point} */
     const spot = (agent) => {
       const angle = (team.indexOf(agent) / team.length) * 2 * Math.PI - Math.PI / 2;
       return [centre + Math.cos(angle) * (centre - 34), centre + Math.sin(angle) * (centre - 26)];
     };
-    const counts = new Map(this.edges.map(([from, to]) => [`${from}>${to}`, 0]));
+    const counts = new Map(this.edges.map(([from, to]) => /** @type {[string, number]} */ ([`${from}>${to}`, 0])));
+    /** @type {Message | null} */
     let last = null;
     for (const message of messages) {
       if (message.time > time) break;
@@ -73,6 +98,14 @@ class Talk extends HTMLElement {
   }
 }
 
+/**
+ * @param {Point} from
+ * @param {Point} to
+ * @param {number} n
+ * @param {number} most
+ * @param {boolean} fresh
+ * @param {string} title
+ */
 function edge([x1, y1], [x2, y2], n, most, fresh, title) {
   const length = Math.hypot(x2 - x1, y2 - y1) || 1;
   const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];

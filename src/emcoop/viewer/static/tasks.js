@@ -7,7 +7,11 @@ const HEAD = 16;
 const MOST = 8;
 const KINDS = [["spatial", "spatial"], ["temporal", "temporal"], ["dependency", "dependency"], ["participation", "all at once"]];
 
-/** The tasks that are drawn: the eight that most was done for, in the order in which they begin. */
+/**
+ * The tasks that are drawn: the eight that most was done for, in the order in which they begin.
+ * @param {Model} model
+ * @returns {TaskRows}
+ */
 export function taskRows(model) {
   const tasks = [...model.tasks].sort((a, b) => weight(b[1]) - weight(a[1]));
   const shown = tasks.slice(0, MOST).sort((a, b) => a[1][0].time - b[1][0].time);
@@ -21,12 +25,18 @@ export function taskRows(model) {
   return { shown, height, labels };
 }
 
+/** @param {TaskEntry[]} entries */
 function weight(entries) {
   return entries.reduce((sum, { task }) => sum + 1 + 3 * (task.attempting ?? []).length + 2 * (task.participation ?? []).length, 0);
 }
 
-/** Draw them below the lanes: full where enough agents satisfy the constraint, part of the height for part of them. */
-export function drawTasks(model, rows, top, x) {
+/**
+ * Draw them below the lanes: full where enough agents satisfy the constraint, part of the height for part of them.
+ * @param {TaskRows} rows
+ * @param {number} top
+ * @param {ToX} x
+ */
+export function drawTasks(rows, top, x) {
   const group = svg("g", { class: "tasks" });
   let y = top + 24;
   for (const [name, entries] of rows.shown) {

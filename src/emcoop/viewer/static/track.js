@@ -7,19 +7,41 @@ const STRETCH = 2000;
 const LEAD = 700;
 
 export class Track {
+  /** @type {EpisodeMeta} */
+  meta;
+  /** @type {string[]} */
+  team;
+  /** @type {number | undefined} */
+  first;
+  /** @type {number | null | undefined} */
+  next;
+  /** @type {number | undefined} */
+  ticket;
+
   /** @param {number} id */
   constructor(id) {
     this.id = id;
+    /** @type {Model | null} */
     this.model = null;
+    /** @type {HostFacts} */
     this.host = {};
   }
 
-  /** What the episode is; then the stretch around a time (or the event with number `seq`). */
+  /**
+   * What the episode is; then the stretch around a time (or the event with number `seq`).
+   * @param {number} time
+   * @param {number | null} [seq]
+   */
   async open(time, seq = null) {
     this.meta = await source.episode(this.id);
-    this.team = (this.meta.start.team ?? []).map((member) => member.agent);
+    this.team = (this.meta.start.team ?? []).map((/** @type {{agent: string}} */ member) => member.agent);
     if (seq !== null) await this.load(seq);
     else await this.reach(time);
+  }
+
+  /** The stretch's model, once the track is open. */
+  get stretch() {
+    return /** @type {Model} */ (this.model);
   }
 
   /** Learn what has been written since; reloads the stretch when it grew. Returns whether anything changed. */
@@ -31,21 +53,32 @@ export class Track {
     return this.meta.events !== before || this.meta.status !== status;
   }
 
-  /** Whether the present stretch knows what happens at a time. */
+  /**
+   * Whether the present stretch knows what happens at a time.
+   * @param {number} time
+   */
   covers(time) {
     const { model } = this;
     if (model === null || model.events.length === 0) return false;
     return (time >= model.start || this.first === 0) && (time < model.end || this.next === null);
   }
 
-  /** Load what is needed to stand at a time. */
+  /**
+   * Load what is needed to stand at a time.
+   * @param {number} time
+   */
   async reach(time) {
     if (this.covers(time)) return false;
     await this.load(await source.seek(this.id, { time }));
     return true;
   }
 
-  /** Load the stretch around an event, or from `start` on. */
+  /**
+   * Load the stretch around an event, or from `start` on.
+   * @param {number} seq
+   * @param {number} [start]
+   * @returns {Promise<void>}
+   */
   async load(seq, start = this.meta.events <= STRETCH ? 0 : Math.max(0, seq - LEAD)) {
     const ticket = (this.ticket = (this.ticket ?? 0) + 1);
     const [page, before] = await Promise.all([source.events(this.id, start, STRETCH), start ? source.before(this.id, start) : []]);
@@ -54,31 +87,41 @@ export class Track {
       await this.load(seq, seq); // long events: the page ended before the one that is wanted
       return;
     }
-    if (this.team.length === 0) this.team = page.events[0]?.[5]?.team?.map((member) => member.agent) ?? [];
+    if (this.team.length === 0) this.team = page.events[0]?.[5]?.team?.map((/** @type {{agent: string}} */ member) => member.agent) ?? [];
     this.first = start;
     this.next = page.next;
     this.host = page.host;
     this.model = buildModel(this.team, page.events, before, page.next === null);
   }
 
-  /** The time at which a step is complete; 0 for step 0. */
+  /**
+   * The time at which a step is complete; 0 for step 0.
+   * @param {number} step
+   */
   async timeOfStep(step) {
     if (step <= 0) return 0;
-    const known = this.model.steps.find((found) => found.step === step);
+    const known = this.stretch.steps.find((found) => found.step === step);
     if (known) return known.time;
     const seq = await source.seek(this.id, { step });
     await this.load(seq);
-    return this.model.steps.find((found) => found.step === step)?.time ?? this.meta.duration;
+    return this.stretch.steps.find((found) => found.step === step)?.time ?? this.meta.duration;
   }
 
-  /** The number of steps that are complete at a time. */
+  /**
+   * The number of steps that are complete at a time.
+   * @param {number} time
+   */
   stepAt(time) {
-    return stepAt(this.model, time);
+    return stepAt(this.stretch, time);
   }
 
-  /** The event with this number, loading its stretch when it lies elsewhere. */
+  /**
+   * The event with this number, loading its stretch when it lies elsewhere.
+   * @param {number} seq
+   * @returns {Promise<LogEvent | null>}
+   */
   async event(seq) {
-    const find = () => this.model.events.find((event) => event[0] === seq);
+    const find = () => this.stretch.events.find((event) => event[0] === seq);
     if (!find()) await this.load(seq);
     return find() ?? null;
   }

@@ -3,14 +3,32 @@
 import { h, replace, svg } from "./dom.js";
 
 const SPEEDS = [1, 2, 4, 8, 16];
+/** @type {Record<string, string>} */
 const ICONS = {
   first: "M3 3v10M13 3L6 8l7 5z", back: "M11 3L4 8l7 5z", play: "M4 2.5L13 8l-9 5.5z", pause: "M4 3h3v10H4zM9 3h3v10H9z",
   on: "M5 3l7 5l-7 5z", last: "M13 3v10M3 3l7 5l-7 5z",
 };
 
 /** Fires `go` (detail: value of the scrubber), `jump` (detail: -1, 1, "first", "last") and `axis`. */
-class Transport extends HTMLElement {
+export class Transport extends HTMLElement {
+  /** @type {HTMLButtonElement} */
+  play;
+  /** @type {HTMLInputElement} */
+  range;
+  /** @type {HTMLElement} */
+  sign;
+  /** @type {HTMLOutputElement} */
+  text;
+  /** @type {HTMLSelectElement} */
+  speed;
+  /** @type {HTMLSelectElement | null} */
+  axis;
+  /** @type {number | undefined} */
+  timer;
+
+  /** @param {{axes?: boolean}} [options] */
   build({ axes = true } = {}) {
+    /** @type {(name: string, label: string, detail: Jump) => HTMLElement} */
     const button = (name, label, detail) => h("button", { title: label, "aria-label": label, onclick: () => this.tell("jump", detail) }, icon(name));
     this.play = h("button", { class: "play", title: "Play (space)", "aria-label": "Play", onclick: () => this.toggle() }, icon("play"));
     this.range = h("input", { type: "range", min: 0, max: 1, value: 0, step: "any", "aria-label": "Moment", oninput: () => this.tell("go", Number(this.range.value)) });
@@ -18,7 +36,7 @@ class Transport extends HTMLElement {
     this.text = h("output", { class: "moment" });
     this.speed = h("select", { "aria-label": "Steps per second", title: "Steps per second" }, SPEEDS.map((speed) => h("option", { value: speed }, `${speed}/s`)));
     this.speed.value = "4";
-    this.axis = axes ? h("select", { "aria-label": "Axis", title: "Which clock is the axis", onchange: () => this.tell("axis", this.axis.value) }, h("option", { value: "time" }, "cognitive time"), h("option", { value: "steps" }, "environment steps")) : null;
+    this.axis = axes ? h("select", { "aria-label": "Axis", title: "Which clock is the axis", onchange: () => this.tell("axis", this.axis?.value) }, h("option", { value: "time" }, "cognitive time"), h("option", { value: "steps" }, "environment steps")) : null;
     replace(this, button("first", "First step (Home)", "first"), button("back", "One step back (left arrow)", -1), this.play, button("on", "One step on (right arrow)", 1), button("last", "Last step (End)", "last"),
       h("span", { class: "rail" }, this.range, this.sign), this.text, this.speed, this.axis);
   }
@@ -27,6 +45,11 @@ class Transport extends HTMLElement {
     this.pause();
   }
 
+  /**
+   * @param {number} value
+   * @param {number} max
+   * @param {string} text
+   */
   set(value, max, text) {
     this.range.max = String(max);
     this.range.value = String(value);
@@ -34,7 +57,11 @@ class Transport extends HTMLElement {
     this.text.textContent = text;
   }
 
-  /** Mark a place on the scrubber, as a share of its length. */
+  /**
+   * Mark a place on the scrubber, as a share of its length.
+   * @param {number} share
+   * @param {string} title
+   */
   mark(share, title) {
     this.sign.hidden = false;
     this.sign.title = title;
@@ -67,11 +94,16 @@ class Transport extends HTMLElement {
     this.play.setAttribute("aria-label", "Play");
   }
 
+  /**
+   * @param {string} name
+   * @param {unknown} detail
+   */
   tell(name, detail) {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   }
 }
 
+/** @param {string} name */
 function icon(name) {
   return svg("svg", { class: "icon", viewBox: "0 0 16 16", width: 14, height: 14, "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 }
