@@ -61,7 +61,7 @@ class Human:
         from rich.console import Console
 
         self._seat = seat
-        self._console = console or Console(stderr=True)
+        self._console = console or Console(stderr=True, emoji=False)
         self._read = ask or self._input
 
     def _input(self, prompt: str) -> str:

@@ -20,12 +20,12 @@ QUIET_S = 5.0
 
 def console() -> Console:
     """Standard output; 100 columns wide where it is no terminal."""
-    return Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False, emoji=False)
 
 
 def say(text: str) -> None:
     """A line for the person at the terminal."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
+    Console(stderr=True, highlight=False, soft_wrap=True, emoji=False).print(text, markup=False)
 
 
 def print_json(value: Any) -> None:
@@ -49,7 +49,7 @@ class Meter:
     """Live progress of a run on stderr; a context manager, called with each step."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Console(stderr=True, highlight=False, emoji=False)
         self._live = self._console.is_terminal
         self._last = time.monotonic()
         self._progress = Progress(
