@@ -30,7 +30,7 @@ Cell = tuple[int, int]
 Ground = NDArray[np.uint8]
 
 COW, ZOMBIE, SKELETON, ARROW = (MOB_SYMBOLS[k] for k in (1, 2, 3, 4))
-COW_MEMORY = 120
+COW_MEMORY = 500
 """Steps for which a cow out of sight is believed to be where it was seen."""
 
 _CODES = np.zeros(256, np.uint8)
@@ -79,10 +79,10 @@ class Knowledge:
     names: dict[Cell, str] = field(default_factory=dict)
     cows: dict[Cell, int] = field(default_factory=dict)
 
-    def update(self, seen: CrafterObservation) -> None:
-        """Take in what is seen now."""
+    def update(self, seen: CrafterObservation, ground: Ground | None = None) -> None:
+        """Take in what is seen now; `ground` is a map that is better than the observation's."""
         self.me, self.facing = (seen.row, seen.col), DIRECTIONS.index(seen.facing)
-        self.grid = ground_of(seen.map)
+        self.grid = ground_of(seen.map) if ground is None else ground.copy()
         for cell in [cell for cell in self.told if self.grid[cell] != UNKNOWN]:
             del self.told[cell]
         for cell, material in self.told.items():
@@ -116,7 +116,8 @@ class Knowledge:
 
     def inside(self, cell: Cell) -> bool:
         """Whether the world has this cell."""
-        return 0 <= cell[0] < self.grid.shape[0] and 0 <= cell[1] < self.grid.shape[1]
+        rows, cols = self.grid.shape
+        return bool(0 <= cell[0] < rows and 0 <= cell[1] < cols)
 
     def material(self, cell: Cell) -> int:
         """What is known of a cell; UNKNOWN outside the world."""
@@ -124,7 +125,7 @@ class Knowledge:
 
     def free(self, cell: Cell) -> bool:
         """Whether one can step there now."""
-        return self.inside(cell) and bool(_WALKABLE[self.grid[cell]]) and cell not in self.bodies
+        return cell not in self.bodies and self.material(cell) in (GRASS, PATH, SAND)
 
     def mobs(self, symbol: str) -> list[Cell]:
         """The cells in view that hold this kind, nearest first."""

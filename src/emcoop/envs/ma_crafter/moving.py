@@ -15,6 +15,8 @@ from emcoop.envs.ma_crafter.recipes import GIVES
 
 TARGETS = {**GIVES, "water": "drink", "cow": "cow"}
 """What `collect` calls the yield of a resource."""
+LOADED = 7
+"""From so many stones on, one is put down before another is taken: who is walled in with a full bag is trapped."""
 STRIDE = 6
 """Cells that are walked before looking around again."""
 
@@ -77,12 +79,18 @@ class Mover:
             return [move(towards(self.know.me, cell))]
         if material in (WATER, LAVA):
             return [Navigate(object_type="cell", row=cell[0], col=cell[1]), put("stone"), take("stone")]
-        if self.bag.get(GIVES[kind], 0) >= self.cap:
-            return self.shed(cell)
+        if kind == "stone" and self.bag.get("stone", 0) >= LOADED:
+            shed = self.shed(cell)
+            if shed or self.bag["stone"] >= self.cap:
+                return shed
         return [take(kind)]
 
-    def shed(self, wanted: Cell) -> list[BaseModel]:
-        """Put a stone down one step away from here and come back; for who has no room for another."""
+    def shed(self, wanted: Cell | None = None) -> list[BaseModel]:
+        """Put a stone down in front, or one step away and come back; empty where there is no place for it."""
+        front = ahead(self.know.me, self.know.facing)
+        # What is put down beside the agent must not be what collecting takes first: that goes by rows.
+        if (wanted is None or wanted < front) and self.puttable(front, (GRASS, SAND, PATH, WATER)):
+            return [put("stone")]
         for direction in (1, 2, 3, 4):
             aside = ahead(self.know.me, direction)
             beyond = ahead(aside, direction)
@@ -96,7 +104,7 @@ class Mover:
         return self.know.material(cell) in tuple(ground) and cell not in self.know.bodies
 
     def put_from(self, thing: str, stands: Iterable[Cell], ground: Iterable[int]) -> list[BaseModel]:
-        """Go to one of these cells so as to face a cell of this ground, and put the thing there; empty if impossible."""
+        """Go to one of these cells so as to face this ground, and put the thing there; empty if impossible."""
         ground = tuple(ground)
         best: tuple[int, Cell, int] | None = None
         for stand in stands:

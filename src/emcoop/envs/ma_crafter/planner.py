@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,27 @@ class Ways:
         inside = 0 <= cell[0] < self.away.shape[0] and 0 <= cell[1] < self.away.shape[1]
         return int(self.away[cell]) if inside else FAR
 
+    @cached_property
+    def sides(self) -> Costs:
+        """[H, W]: the cost of the way to the nearest cell beside each cell; FAR where none leads there."""
+        rows, cols = self.away.shape
+        padded = np.full((rows + 2, cols + 2), FAR, np.int32)
+        padded[1:-1, 1:-1] = self.away
+        vertical = np.minimum(padded[:-2, 1:-1], padded[2:, 1:-1])
+        nearest: Costs = np.minimum(vertical, np.minimum(padded[1:-1, :-2], padded[1:-1, 2:]))
+        return nearest
+
+    def to_side(self, cell: Cell) -> int:
+        """The cost of the way to a cell beside this one."""
+        inside = 0 <= cell[0] < self.away.shape[0] and 0 <= cell[1] < self.away.shape[1]
+        return int(self.sides[cell]) if inside else FAR
+
+    def closest(self, mask: NDArray[np.bool_], count: int = 1) -> list[Cell]:
+        """The cells of a mask [H, W] that can be reached from beside, the cheapest ways first, at most so many."""
+        flat = np.flatnonzero(mask & (self.sides < FAR))
+        order = np.argsort(self.sides.ravel()[flat], kind="stable")[:count]
+        return [divmod(int(place), int(mask.shape[1])) for place in flat[order]]
+
     def nearest(self, cells: Iterable[Cell]) -> Cell | None:
         """The cell with the cheapest way among these, None when there is no way to any."""
         best = min(cells, key=lambda cell: (self.to(cell), cell), default=None)
@@ -150,8 +172,8 @@ def frontier(grid: Ground, ways: Ways, *, rock: bool, bias: NDArray[np.float64] 
     if bias is not None:
         value = value + bias
     value[~edge] = np.inf
-    place = int(np.argmin(value))
-    return divmod(place, grid.shape[1])
+    row, col = divmod(int(np.argmin(value)), int(grid.shape[1]))
+    return row, col
 
 
 def shelter(know: Knowledge, ways: Ways, *, can_dig: bool) -> tuple[Cell, int] | None:
@@ -173,6 +195,20 @@ def shelter(know: Knowledge, ways: Ways, *, can_dig: bool) -> tuple[Cell, int] |
         if value[cell] < FAR and (best is None or (int(value[cell]), cell, direction) < best):
             best = int(value[cell]), cell, direction
     return (best[1], best[2]) if best is not None else None
+
+
+def nooks(grid: Ground, *, can_dig: bool) -> NDArray[np.bool_]:
+    """[H, W]: the cells that have one open side at most, where a single foe can come near.
+
+    A cell of rock above an open one will do, too: collecting from there takes it first.
+    """
+    open_ = np.zeros((grid.shape[0] + 2, grid.shape[1] + 2), np.int64)
+    open_[1:-1, 1:-1] = walkable(grid) | (grid == UNKNOWN)
+    sides = open_[:-2, 1:-1] + open_[2:, 1:-1] + open_[1:-1, :-2] + open_[1:-1, 2:]
+    found: NDArray[np.bool_] = walkable(grid) & (sides <= 1)
+    if can_dig:
+        found |= (grid == STONE) & (sides == 1) & (open_[2:, 1:-1] == 1)
+    return found
 
 
 def _dead_ends(grid: Ground, wall: NDArray[np.bool_], direction: int, *, can_dig: bool) -> NDArray[np.bool_]:

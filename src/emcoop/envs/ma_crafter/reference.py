@@ -1,13 +1,19 @@
-"""The reference policies of MA-Crafter."""
+"""The reference policies of MA-Crafter: floors (random, noop, greedy), a team that talks (scripted), ceilings."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 
 from emcoop.core.config import StrictModel, load
 from emcoop.core.seeds import Stream
 from emcoop.core.types import NO_TASK, Choice, Interrupt, Outgoing, Plan
-from emcoop.envs.ma_crafter.actions import Collect, Craft, Move, Noop, Place
+from emcoop.envs.ma_crafter.actions import Collect, Craft, Move, Navigate, Noop, Place
+from emcoop.envs.ma_crafter.config import Level
 from emcoop.envs.ma_crafter.env import MACrafter
-from emcoop.envs.ma_crafter.scripted import ScriptedPolicy
+from emcoop.envs.ma_crafter.moving import take
+from emcoop.envs.ma_crafter.oracle import OraclePolicy
+from emcoop.envs.ma_crafter.recipes import GIVES
+from emcoop.envs.ma_crafter.scripted import ScriptedPolicy, seen_by
 from emcoop.envs.policy import Policy, PolicyFactory, PolicySeat, PolicyView
 
 
@@ -51,22 +57,41 @@ class RandomPolicy(Silent):
         return Plan(NO_TASK, (stream.choice(part),))
 
 
-def _silent(seat: PolicySeat) -> Policy:
-    load(NoOptions, dict(seat.options), "noop")
-    return Silent()
+class GreedyPolicy(Silent):
+    """Takes whatever is nearest of what its tools can take, alone and however many it needs; makes nothing."""
+
+    def plan(self, view: PolicyView) -> Plan:
+        """To the nearest resource, then collect; a step aside when nothing can be reached or the last try failed."""
+        seen = seen_by(view)
+        within = [
+            (target.steps, target.id, target)
+            for target in seen.targets
+            if target.kind in GIVES and target.steps is not None and (target.tool is None or seen.bag.get(target.tool))
+        ]
+        if not within or view.feedback or not seen.alive or seen.asleep:
+            stream = Stream.named(view.seed, "ma-crafter", "greedy")
+            return Plan(NO_TASK, (stream.choice(_CHOICES[:4]) if seen.alive and not seen.asleep else Noop(),))
+        target = min(within)[2]
+        walk = Navigate.model_validate({"object_type": target.kind, "item_id": target.id})
+        return Plan(target.name, (walk, take(target.kind)))
 
 
-def _random(seat: PolicySeat) -> Policy:
-    load(NoOptions, dict(seat.options), "random")
-    return RandomPolicy()
+def _factory(name: str, make: Callable[[Level], Policy]) -> PolicyFactory:
+    def seated(seat: PolicySeat) -> Policy:
+        load(NoOptions, dict(seat.options), f"policy {name} of {seat.agent}")
+        if not isinstance(seat.env, MACrafter):
+            raise TypeError(f"a policy of MA-Crafter cannot play {seat.env.name}")
+        return make(seat.env.layout)
+
+    return seated
 
 
-def _scripted(seat: PolicySeat) -> Policy:
-    load(NoOptions, dict(seat.options), "scripted")
-    if not isinstance(seat.env, MACrafter):
-        raise TypeError(f"a policy of MA-Crafter cannot play {seat.env.name}")
-    return ScriptedPolicy(seat.env.layout)
-
-
-POLICIES: dict[str, PolicyFactory] = {"random": _random, "noop": _silent, "scripted": _scripted}
-"""The policies by name."""
+POLICIES: Mapping[str, PolicyFactory] = {
+    "random": _factory("random", lambda level: RandomPolicy()),
+    "noop": _factory("noop", lambda level: Silent()),
+    "greedy": _factory("greedy", lambda level: GreedyPolicy()),
+    "scripted": _factory("scripted", ScriptedPolicy),
+    "oracle": _factory("oracle", OraclePolicy),
+    "team-oracle": _factory("team-oracle", lambda level: OraclePolicy(level, union=True)),
+}
+"""Each takes a seat; raises ConfigError for any option."""

@@ -113,7 +113,9 @@ class Technology:
         """What is missing for a recipe: its materials, of which the one at hand is taken first, then its stations."""
         recipe = self._level.recipe(thing)
         lacking = [item for item, count in recipe.uses.items() if bag.get(item, 0) < count]
-        needs = [self._take(SOURCE[item], bag, near) if item in SOURCE else self._have(item, bag, near) for item in lacking]
+        needs = [
+            self._take(SOURCE[item], bag, near) if item in SOURCE else self._have(item, bag, near) for item in lacking
+        ]
         collects = tuple(thing for need in needs if need.verb == "collect" for thing in need.things)
         if collects:
             return Need("collect", tuple(dict.fromkeys(collects)))
