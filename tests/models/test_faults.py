@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -167,7 +168,12 @@ def test_a_server_without_schemas_gets_lesser_formats_and_the_schema_in_words(fa
 
 
 def test_a_downgrade_is_remembered_and_made_once_by_calls_side_by_side(faulty_server: FaultyServer) -> None:
-    refusal = faulty.status(400, "response_format json_schema is not supported")
+    both_are_here = threading.Barrier(2)
+
+    def refusal(x: faulty.Exchange) -> None:
+        both_are_here.wait(timeout=30)
+        faulty.status(400, "response_format json_schema is not supported")(x)
+
     faulty_server.script = [refusal, refusal]
     faulty_server.answer = lambda body: GOOD
 
