@@ -327,8 +327,7 @@ def test_every_checked_action_is_grounded_to_its_end_in_bounded_time(env: Any) -
 
 
 def test_reference_policies_come_by_name(env: Any) -> None:
-    if not isinstance(env, HasPolicies):
-        pytest.skip("this world ships no policies")
+    assert isinstance(env, HasPolicies), "every world ships its floors and its ceiling: add policies()"
     policies = env.policies()
     assert {"random", "noop"} <= set(policies)
     assert all(callable(factory) for factory in policies.values())

@@ -61,7 +61,7 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
     begun = time.perf_counter()
     parsed_or_none(unit * (TEXT_LIMIT // len(unit)), {})
     parsed_or_none("{" + unit * (TEXT_LIMIT // len(unit) - 2) + "}", {})
-    assert time.perf_counter() - begun < 20
+    assert time.perf_counter() - begun < 2
 
 
 @settings(max_examples=40, deadline=None)
