@@ -63,7 +63,10 @@ class Composite:
         return view if self.parts[faculty].privileged else replace(view, state=None)
 
     async def plan(self, view: View) -> Decision[Plan]:
-        return await self.parts["plan"].plan(self._seen("plan", view))
+        decision = await self.parts["plan"].plan(self._seen("plan", view))
+        if self.parts["speak"] is self.parts["plan"] or not decision.value.messages:
+            return decision
+        return replace(decision, value=replace(decision.value, messages=()))  # speech belongs to the other faculty
 
     async def speak(self, view: View) -> Decision[Outgoing | None]:
         return await self.parts["speak"].speak(self._seen("speak", view))

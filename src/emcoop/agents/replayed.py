@@ -100,7 +100,9 @@ def _refused_at_sending(kind: str, payload: Mapping[str, Any]) -> bool:
 
 
 def _plan(data: Mapping[str, Any], actions: TypeAdapter[BaseModel]) -> Plan:
-    return Plan(data["task"], tuple(actions.validate_python(a) for a in data["actions"]), data.get("reasoning", ""))
+    said = tuple(Outgoing(tuple(m["to"]), m["content"]) for m in data.get("messages", ()))
+    made = tuple(actions.validate_python(action) for action in data["actions"])
+    return Plan(data["task"], made, data.get("reasoning", ""), said)
 
 
 def read_events(file: Path, episode: int | None = None, seed: int | None = None) -> list[dict[str, Any]]:

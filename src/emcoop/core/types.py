@@ -20,7 +20,21 @@ Micros: TypeAlias = int
 Json: TypeAlias = Any
 """A value that JSON can carry: None, bool, int, float, str, lists and string-keyed mappings of these."""
 
+Move: TypeAlias = int | Mapping[str, Json]
+"""What one agent does in one step: the index of a primitive, or a mapping ``{"primitive": index, ...}`` that carries
+what an index cannot (a list of actions, what was said)."""
+
 SECOND: Micros = 1_000_000
+
+
+def primitive_of(move: Move) -> int:
+    """The index of a move's primitive. Raises ValueError for a mapping without one."""
+    if isinstance(move, int):
+        return move
+    index = move.get("primitive")
+    if not isinstance(index, int):
+        raise ValueError(f"a move that is a mapping needs an integer under 'primitive', not {index!r}")
+    return index
 
 
 def agent_names(n: int) -> tuple[AgentId, ...]:
@@ -158,18 +172,22 @@ class Plan:
     """A committed symbolic plan (paper, equation 2): its task and its symbolic actions, in order.
 
     `task` is the environment's task name or ``none``; `actions` are members of the environment's action union.
+    `messages` are sent as the plan is committed, in worlds where one decision holds both.
     """
 
     task: TaskId
     actions: tuple[BaseModel, ...]
     reasoning: str = ""
+    messages: tuple[Outgoing, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
         """The form in which the log keeps a plan."""
+        said = [{"to": list(message.recipients), "content": message.content} for message in self.messages]
         return {
             "task": self.task,
             "actions": [a.model_dump(mode="json") for a in self.actions],
             "reasoning": self.reasoning,
+            **({"messages": said} if said else {}),
         }
 
 

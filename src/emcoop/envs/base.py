@@ -24,10 +24,12 @@ from emcoop.core.types import (
     Capabilities,
     Failure,
     Json,
+    Move,
     Plan,
     Score,
     TaskConstraints,
     TaskId,
+    primitive_of,
 )
 
 S = TypeVar("S")
@@ -65,9 +67,9 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """The action goes on: execute this primitive next, and carry `memo`."""
+    """The action goes on: execute this move next, and carry `memo`."""
 
-    action: int
+    action: Move
     memo: Json = None
 
 
@@ -103,6 +105,9 @@ class Environment(Protocol[S]):
     """What the user must know before the start, e.g. a requirement above the team's size."""
     impossible: str | None
     """Why no team of this size could ever succeed here, or None; such episodes are counted apart."""
+    hears: bool
+    """Whether words are deeds here: the move of an agent that has spoken since the last step is then a mapping that
+    lists what it said under ``said``."""
 
     def parameters(self) -> Mapping[str, Json]:
         """Everything that, with the seed, determines the world; goes into the log's first event."""
@@ -112,8 +117,18 @@ class Environment(Protocol[S]):
         """The initial state: a function of the parameters and the seed alone, in any process."""
         ...
 
-    def step(self, state: S, actions: Mapping[AgentId, int]) -> Transition[S]:
-        """One joint step. Every agent must act; raises ValueError for a missing agent or unknown primitive."""
+    def step(self, state: S, actions: Mapping[AgentId, Move]) -> Transition[S]:
+        """One joint step. Every agent must act; raises ValueError for a missing agent or unknown primitive.
+
+        Every integer below the number of primitives is a legal move, in every state.
+        """
+        ...
+
+    def acting(self, state: S) -> tuple[AgentId, ...]:
+        """Who decides at this step: everybody, or, where a step is a turn, whose turn it is.
+
+        Who does not act and has no plan is not asked, and its move is 0.
+        """
         ...
 
     def parse_plan(self, answer: BaseModel) -> Plan:
@@ -160,7 +175,7 @@ class Environment(Protocol[S]):
         ...
 
     def constraints(
-        self, state: S, actions: Mapping[AgentId, int], named: frozenset[TaskId] = frozenset()
+        self, state: S, actions: Mapping[AgentId, Move], named: frozenset[TaskId] = frozenset()
     ) -> Mapping[TaskId, TaskConstraints]:
         """The active tasks G_t and their constraints under this joint action taken in this state.
 
@@ -191,3 +206,15 @@ class Environment(Protocol[S]):
 
 
 AnyEnvironment = Environment[Any]
+
+
+def chosen_primitives(actions: Mapping[AgentId, Move], agents: Sequence[AgentId], primitives: int) -> list[int]:
+    """The primitive of each agent, in order. Raises ValueError for a missing agent or an unknown primitive."""
+    try:
+        chosen = [primitive_of(actions[agent]) for agent in agents]
+    except KeyError as error:
+        raise ValueError(f"every agent must act; no action of {error.args[0]}") from None
+    for agent, action in zip(agents, chosen, strict=True):
+        if not 0 <= action < primitives:
+            raise ValueError(f"{agent}: no primitive {action!r}; there are 0 to {primitives - 1}")
+    return chosen

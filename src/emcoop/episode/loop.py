@@ -1,7 +1,7 @@
 """MAEIL, the multi-agent environment interaction loop (paper, algorithm 1, section 5.1 and appendix C).
 
     start   every agent without a plan deliberates (R) under its topology's protocol, on simulated time
-    barrier when every agent has an active plan and none is deliberating, the joint step begins
+    barrier when every agent has an active plan (or it is not its turn) and none is deliberating, the joint step begins
     step    each plan is grounded into one primitive (Gamma); everybody executes (X); the world moves on
     after   plans that ended lead back to R; who goes on waits (W) while somebody is not ready
 
@@ -33,11 +33,13 @@ from emcoop.core.types import (
     Limit,
     Message,
     Micros,
+    Move,
     Score,
     Stage,
     TaskConstraints,
     Usage,
     agent_index,
+    primitive_of,
 )
 from emcoop.envs.base import AnyEnvironment
 from emcoop.episode.clock import Clock
@@ -121,6 +123,7 @@ class Table:
         self.state: Any = env.reset(seed) if state is None else state
         self.history: deque[ActionRecord] = deque(maxlen=HISTORY)
         self.deliberating: tuple[AgentId, ...] = ()
+        self._acting = frozenset(env.acting(self.state))
         self.post = Post(topology, self.clock, self.record, seed, self._deliver)
         self.seats = {agent: SeatState(self, agent, team[agent], topology.role(agent)) for agent in env.agents}
         self._writer = writer
@@ -176,7 +179,7 @@ class Table:
         self.record("episode_start", {**opening, "state": sha256_hex(snapshot), "snapshot": self.blob(snapshot)})
         message = None
         try:
-            self._deliberate(list(self.seats.values()))
+            self._deliberate([seat for seat in self.seats.values() if seat.agent in self._acting])
             limit = self._limit()
             while limit is None:
                 await self._reach_barrier()
@@ -193,7 +196,7 @@ class Table:
         self.deliberating = tuple(seat.agent for seat in seats)
         for seat in seats:
             seat.begin(Stage.REASON)
-        if any(not seat.ready for seat in self.seats.values()):
+        if not self._all_ready():
             for seat in self.seats.values():
                 self._wait_for_others(seat)
         for seat in seats:
@@ -222,10 +225,17 @@ class Table:
         """
 
         def wait() -> None:
-            if seat.ready and not all(other.ready for other in self.seats.values()):
+            if self._ready(seat) and not self._all_ready():
                 seat.enter(Stage.WAIT)
 
         self.clock.at(self.clock.now, len(self.seats), wait)
+
+    def _ready(self, seat: SeatState) -> bool:
+        """Whether the joint step need not wait for this seat: it has a plan, or it is not its turn."""
+        return seat.ready or (not seat.busy and seat.agent not in self._acting)
+
+    def _all_ready(self) -> bool:
+        return all(self._ready(seat) for seat in self.seats.values())
 
     def _deliver(self, message: Message, recipient: AgentId) -> None:
         seat = self.seats[recipient]
@@ -246,23 +256,18 @@ class Table:
 
     async def _reach_barrier(self) -> None:
         while True:
-            reached = await self.clock.run(lambda: all(seat.ready for seat in self.seats.values()))
+            reached = await self.clock.run(self._all_ready)
             if not reached:
-                waiting = [seat.agent for seat in self.seats.values() if not seat.ready]
+                waiting = [seat.agent for seat in self.seats.values() if not self._ready(seat)]
                 raise Stall(f"nothing can happen any more at step {self.step}; not ready: {', '.join(waiting)}")
-            ended = [seat for seat in self.seats.values() if seat.next_primitive() is None]
+            ended = [seat for seat in self.seats.values() if seat.next_move() is None and seat.agent in self._acting]
             if not ended:
                 return
             self._deliberate(ended)  # a message made a waiting action end between two steps
 
     async def _step(self) -> Limit | None:
         """One joint step; returns what ends the episode, if anything does."""
-        actions: dict[AgentId, int] = {}
-        for agent, seat in self.seats.items():
-            primitive = seat.next_primitive()
-            assert primitive is not None
-            actions[agent] = primitive
-            seat.enter(Stage.EXECUTE)
+        actions = {agent: self._move(seat) for agent, seat in self.seats.items()}
         labels = {agent: label(seat.active.action) for agent, seat in self.seats.items() if seat.active}
         named = {agent: seat.task for agent, seat in self.seats.items()}
         begun = {agent: seat.active.progress.steps == 0 for agent, seat in self.seats.items() if seat.active}
@@ -270,6 +275,7 @@ class Table:
         await self.clock.run(lambda: False, deadline=self.clock.now + self._step_us)
         transition = self.env.step(self.state, actions)
         self.state = transition.state
+        self._acting = frozenset(self.env.acting(self.state))
         self.step += 1
         self._seen.clear()
         self._seen_blobs.clear()
@@ -303,11 +309,23 @@ class Table:
             self._settle()
         return limit
 
+    def _move(self, seat: SeatState) -> Move:
+        """The seat's move at this step; who has no plan because it is not its turn goes on waiting."""
+        move = seat.next_move()
+        if move is None:
+            return 0
+        seat.enter(Stage.EXECUTE)
+        if not self.env.hears or not seat.said:
+            return move
+        beside = {} if isinstance(move, int) else move
+        return {**beside, "primitive": primitive_of(move), "said": list(seat.said)}
+
     def _settle(self) -> None:
         """After a step: plans that ended lead to deliberation; the rest wait if they must."""
         for seat in self.seats.values():
-            seat.next_primitive()
-        self._deliberate([s for s in self.seats.values() if s.active is None and not s.busy])
+            seat.next_move()
+        idle = [seat for seat in self.seats.values() if seat.active is None and not seat.busy]
+        self._deliberate([seat for seat in idle if seat.agent in self._acting])
 
     # -- limits and the end ------------------------------------------------------------------------------------
 
@@ -351,10 +369,12 @@ class Table:
 
     # -- what steps leave behind -------------------------------------------------------------------------------
 
-    def _remember(self, actions: dict[AgentId, int], labels: dict[AgentId, str], begun: dict[AgentId, bool]) -> None:
+    def _remember(
+        self, actions: Mapping[AgentId, Move], labels: dict[AgentId, str], begun: dict[AgentId, bool]
+    ) -> None:
         for agent, action in labels.items():
             status = "start" if begun[agent] else "in_progress"
-            name = self.env.primitives[actions[agent]]
+            name = self.env.primitives[primitive_of(actions[agent])]
             self.history.append(ActionRecord(agent, self.step - 1, action, name, status))
 
     def _all_capabilities(self) -> dict[AgentId, Capabilities]:

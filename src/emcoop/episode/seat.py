@@ -19,6 +19,8 @@ from emcoop.core.types import (
     Failure,
     Json,
     Message,
+    Move,
+    Outgoing,
     Plan,
     Stage,
     TaskId,
@@ -91,6 +93,8 @@ class SeatState:
         self._arrived: list[AgentId] = []
         self._heard_from = 0
         self.has_spoken = False
+        self.said: list[str] = []
+        """What it has said since the last step."""
         self._decisions = 0
 
     # -- what the loop asks ------------------------------------------------------------------------------------
@@ -108,6 +112,7 @@ class SeatState:
     def new_step(self) -> None:
         """A new decision step begins: what was said in the last one is past."""
         self._conversation.clear()
+        self.said.clear()
         self._arrived.clear()
         self._heard_from = 0
 
@@ -135,7 +140,7 @@ class SeatState:
         """The ids of unread messages whose senders may interrupt."""
         return [m.id for m in self._unread if interrupts(m.sender)]
 
-    def next_primitive(self) -> int | None:
+    def next_move(self) -> Move | None:
         """Ground the active plan until it wants a primitive; None when the plan has ended (and says how)."""
         while self.active is not None:
             active = self.active
@@ -196,12 +201,7 @@ class SeatState:
         said = False
         if recipients and self.sends_left:
             decision = await self._ask("speak", self.mind.speak, recipients)
-            if decision.value is not None:
-                message = self.table.post.send(self.agent, decision.value, self.table.step)
-                if message is not None:
-                    said = True
-                    self._conversation.append(message)
-                    self.note("sent", f"to {', '.join(message.recipients)}: {message.content}")
+            said = decision.value is not None and self._send(decision.value)
         self._heard_from = len(self._arrived)
         self.has_spoken = True
         return said
@@ -244,6 +244,16 @@ class SeatState:
         if answer.new_plan is not None and self._commit(answer.new_plan, "replan"):
             return Choice.RESUME
         return Choice.REPLAN
+
+    def _send(self, wanted: Outgoing) -> bool:
+        """Hand a message to the post; False when nothing of it was admitted."""
+        message = self.table.post.send(self.agent, wanted, self.table.step)
+        if message is None:
+            return False
+        self.said.append(message.content)
+        self._conversation.append(message)
+        self.note("sent", f"to {', '.join(message.recipients)}: {message.content}")
+        return True
 
     # -- inside ------------------------------------------------------------------------------------------------
 
@@ -305,7 +315,9 @@ class SeatState:
         self.table.record("plan_committed", payload, self.agent)
         self.active = ActivePlan(plan_id, plan)
         self.note("plan", f"{plan.task}: {'; '.join(label(a) for a in plan.actions)}")
-        return self.next_primitive() is not None
+        for message in plan.messages:
+            self._send(message)
+        return self.next_move() is not None
 
     def _record_action(self, status: str, failure: Failure | None) -> None:
         active = self.active

@@ -98,12 +98,20 @@ class FailureFields(Payload):
     detail: dict[str, Any] = _field("the numbers in it, for programs")
 
 
+class SpokenFields(Payload):
+    """A message as an agent wants to send it."""
+
+    to: list[str] = _field("to whom")
+    content: str = _field("its text")
+
+
 class PlanFields(Payload):
     """A symbolic plan."""
 
     task: TaskId = _field("the task it serves, `none` for no task")
     actions: list[dict[str, Any]] = _field("the symbolic actions, in order")
     reasoning: str = _field("the agent's reason")
+    messages: list[SpokenFields] = _field("what is sent with it; left out when nothing is", default_factory=list)
 
 
 class FaultFields(Payload):
@@ -302,7 +310,9 @@ class ActionChange(Payload):
 class JointStep(Payload):
     """One environment step; its time is the step's completion, its `env_step` the number of it, from 1."""
 
-    actions: dict[AgentId, int] = _field("index of each agent's primitive")
+    actions: dict[AgentId, int | dict[str, Any]] = _field(
+        "index of each agent's primitive, or an object with it under `primitive` and what the world needs beside it"
+    )
     labels: dict[AgentId, str] = _field("the symbolic action it belongs to")
     rewards: dict[AgentId, float] = _field("the environment's rewards")
     state: str = _field("SHA-256 of the snapshot after the step")

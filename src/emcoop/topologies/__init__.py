@@ -10,6 +10,7 @@ TOPOLOGIES = Registry(
         "debate": "emcoop.topologies.debate:make",
         "centralized": "emcoop.topologies.centralized:make",
         "decentralized": "emcoop.topologies.decentralized:make",
+        "turns": "emcoop.topologies.turns:make",
         "graph": "emcoop.topologies.graph:make",
     },
 )

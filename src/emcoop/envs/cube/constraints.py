@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from emcoop.core.types import AgentId, Constraint, TaskConstraints, TaskId, agent_names
+from emcoop.core.types import AgentId, Constraint, Move, TaskConstraints, TaskId, agent_names, primitive_of
 from emcoop.envs.cube.contact import at_face, faced_block, parse_task, task_name
 from emcoop.envs.cube.rules import chain, pushed_block
 from emcoop.envs.cube.state import DCOL, DOWN, DROW, LEFT, PUSH_OF_SIDE, RIGHT, SIDE_OF_PUSH, UP, CubeState
@@ -38,12 +38,12 @@ def active_tasks(state: CubeState, named: frozenset[TaskId]) -> list[tuple[int, 
 
 
 def constraints(
-    state: CubeState, actions: Mapping[AgentId, int], named: frozenset[TaskId]
+    state: CubeState, actions: Mapping[AgentId, Move], named: frozenset[TaskId]
 ) -> dict[TaskId, TaskConstraints]:
     """The active tasks and who satisfies what under this joint action, taken in this state."""
     names = agent_names(len(state.agents))
     everybody = frozenset(names)
-    primitives = np.array([actions[agent] for agent in names], np.int64)
+    primitives = np.array([primitive_of(actions[agent]) for agent in names], np.int64)
     nobody = np.zeros(len(names), np.uint8)
     found: dict[TaskId, TaskConstraints] = {}
     for block, side in active_tasks(state, named):

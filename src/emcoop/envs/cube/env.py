@@ -18,6 +18,7 @@ from emcoop.core.types import (
     Capabilities,
     Failure,
     Json,
+    Move,
     Plan,
     Score,
     TaskConstraints,
@@ -25,7 +26,7 @@ from emcoop.core.types import (
     agent_index,
     agent_names,
 )
-from emcoop.envs.base import Grounding, Progress, Transition
+from emcoop.envs.base import Grounding, Progress, Transition, chosen_primitives
 from emcoop.envs.cube import actions, contact, generator, grounding, observe, prompts
 from emcoop.envs.cube.state import (
     OCCUPIED,
@@ -64,6 +65,7 @@ class Cube:
     primitives = PRIMITIVES
     plan_schema = actions.CubePlan
     prompt_variants = prompts.VARIANTS
+    hears = False
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -86,7 +88,7 @@ class Cube:
     def reset(self, seed: int) -> CubeState:
         return generator.generate(self.layout, len(self.agents), seed)
 
-    def step(self, state: CubeState, actions: Mapping[AgentId, int]) -> Transition[CubeState]:
+    def step(self, state: CubeState, actions: Mapping[AgentId, Move]) -> Transition[CubeState]:
         from emcoop.envs.cube.rules import step_in_place
 
         chosen = self._primitives(actions)
@@ -110,15 +112,11 @@ class Cube:
             events=self._events(state, after) if weight or (after.last[:, 0] >= _BLOCKED).any() else (),
         )
 
-    def _primitives(self, actions: Mapping[AgentId, int]) -> NDArray[np.int64]:
-        try:
-            chosen = [actions[agent] for agent in self.agents]
-        except KeyError as error:
-            raise ValueError(f"every agent must act; no action of {error.args[0]}") from None
-        for agent, action in zip(self.agents, chosen, strict=True):
-            if not 0 <= action < len(PRIMITIVES):
-                raise ValueError(f"{agent}: no primitive {action!r}; there are 0 to {len(PRIMITIVES) - 1}")
-        return np.array(chosen, np.int64)
+    def acting(self, state: CubeState) -> tuple[AgentId, ...]:
+        return self.agents
+
+    def _primitives(self, actions: Mapping[AgentId, Move]) -> NDArray[np.int64]:
+        return np.array(chosen_primitives(actions, self.agents, len(PRIMITIVES)), np.int64)
 
     def _events(self, before: CubeState, after: CubeState) -> tuple[Mapping[str, Json], ...]:
         delivered = np.flatnonzero(before.alive != after.alive)
@@ -173,7 +171,7 @@ class Cube:
         return tuple(contact.task_name(int(b), side) for b in np.flatnonzero(state.alive) for side in SIDES)
 
     def constraints(
-        self, state: CubeState, actions: Mapping[AgentId, int], named: frozenset[TaskId] = frozenset()
+        self, state: CubeState, actions: Mapping[AgentId, Move], named: frozenset[TaskId] = frozenset()
     ) -> Mapping[TaskId, TaskConstraints]:
         from emcoop.envs.cube.constraints import constraints
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from emcoop.core.compile import kernel
-from emcoop.core.types import AgentId, Constraint, TaskConstraints, TaskId, agent_names
+from emcoop.core.types import AgentId, Constraint, Move, TaskConstraints, TaskId, agent_names, primitive_of
 from emcoop.envs.ma_crafter.collect import has_tool, part_of, resource_at
 from emcoop.envs.ma_crafter.constants import COL, DEAD, ENERGY, MOST, R_GRASS, RESOURCES, ROW, SLEEPING
 from emcoop.envs.ma_crafter.state import CrafterState, Ints
@@ -81,7 +81,7 @@ def active_tasks(
 def constraints(
     state: CrafterState,
     rules: Rules,
-    actions: Mapping[AgentId, int],
+    actions: Mapping[AgentId, Move],
     named: frozenset[TaskId],
     hints: Hints | None = None,
 ) -> dict[TaskId, TaskConstraints]:
@@ -90,7 +90,7 @@ def constraints(
     `hints` are kept between calls by the caller, so that named tasks are found without a scan.
     """
     names = agent_names(state.team)
-    primitives = np.array([actions[agent] for agent in names], np.int64)
+    primitives = np.array([primitive_of(actions[agent]) for agent in names], np.int64)
     found_parts, found_cells, found_tools = survey(state, rules, primitives)
     parts, tools = found_parts.tolist(), found_tools.tolist()
     tasks = active_tasks(state, found_cells.tolist(), parts, named, hints)

@@ -18,6 +18,7 @@ from emcoop.core.types import (
     Capabilities,
     Failure,
     Json,
+    Move,
     Plan,
     Score,
     TaskConstraints,
@@ -25,7 +26,7 @@ from emcoop.core.types import (
     agent_index,
     agent_names,
 )
-from emcoop.envs.base import Grounding, Progress, Transition
+from emcoop.envs.base import Grounding, Progress, Transition, chosen_primitives
 from emcoop.envs.ma_crafter import actions, config, events, observe, prompts, tasks
 from emcoop.envs.ma_crafter.constants import (
     ACHIEVEMENTS,
@@ -75,6 +76,7 @@ class MACrafter:
     version = VERSION
     plan_schema = actions.CrafterPlan
     prompt_variants = prompts.VARIANTS
+    hears = False
 
     @property
     def horizon(self) -> int:
@@ -97,7 +99,7 @@ class MACrafter:
         size = (self.layout.size, self.layout.size)
         return generate(self.tables, len(self.agents), seed, size, config.materials_needed(self.layout))
 
-    def step(self, state: CrafterState, actions: Mapping[AgentId, int]) -> Transition[CrafterState]:
+    def step(self, state: CrafterState, actions: Mapping[AgentId, Move]) -> Transition[CrafterState]:
         from emcoop.envs.ma_crafter.rules import GOING, step_in_place
 
         chosen, rewards = self._primitives(actions), np.zeros(len(self.agents), np.float64)
@@ -111,15 +113,11 @@ class MACrafter:
             events=events.events(state, after, self.agents),
         )
 
-    def _primitives(self, actions: Mapping[AgentId, int]) -> NDArray[np.int64]:
-        try:
-            chosen = [actions[agent] for agent in self.agents]
-        except KeyError as error:
-            raise ValueError(f"every agent must act; no action of {error.args[0]}") from None
-        for agent, action in zip(self.agents, chosen, strict=True):
-            if not 0 <= action < len(self.primitives):
-                raise ValueError(f"{agent}: no primitive {action!r}; there are 0 to {len(self.primitives) - 1}")
-        return np.array(chosen, np.int64)
+    def acting(self, state: CrafterState) -> tuple[AgentId, ...]:
+        return self.agents
+
+    def _primitives(self, actions: Mapping[AgentId, Move]) -> NDArray[np.int64]:
+        return np.array(chosen_primitives(actions, self.agents, len(self.primitives)), np.int64)
 
     def parse_plan(self, answer: BaseModel) -> Plan:
         assert isinstance(answer, actions.CrafterPlan)
@@ -177,7 +175,7 @@ class MACrafter:
         return tasks.open_tasks(state)
 
     def constraints(
-        self, state: CrafterState, actions: Mapping[AgentId, int], named: frozenset[TaskId] = frozenset()
+        self, state: CrafterState, actions: Mapping[AgentId, Move], named: frozenset[TaskId] = frozenset()
     ) -> Mapping[TaskId, TaskConstraints]:
         from emcoop.envs.ma_crafter.constraints import constraints
 
