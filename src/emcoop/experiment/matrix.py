@@ -34,7 +34,7 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_listed), Field(min_length=1)]
 
 
-Values = Annotated[tuple[str | int | None, ...], BeforeValidator(_listed), Field(min_length=1)]
+Values = Annotated[tuple[str | int | None, ...], BeforeValidator(_listed)]
 
 ARMS: Mapping[str, tuple[str, ...]] = {
     "silence": ("silence",),
@@ -48,20 +48,20 @@ NONE = "none"
 
 
 class Exclude(StrictModel):
-    """A cell that has one of the values on every axis that is named here is left out."""
+    """A cell that has one of the values on every axis that is named here is left out; an empty axis is not named."""
 
-    env: Values = (None,)
-    level: Values = (None,)
-    agents: Values = (None,)
-    topology: Values = (None,)
-    agent: Values = (None,)
-    model: Values = (None,)
-    prompt: Values = (None,)
-    intervention: Values = (None,)
+    env: Values = ()
+    level: Values = ()
+    agents: Values = ()
+    topology: Values = ()
+    agent: Values = ()
+    model: Values = ()
+    prompt: Values = ()
+    intervention: Values = ()
 
     def fits(self, axes: Mapping[str, object]) -> bool:
         """Whether the rule leaves out the cell with these values."""
-        return all(axes[name] in getattr(self, name) for name in self.model_fields_set)
+        return all(axes[name] in values for name, values in self if values)
 
 
 class Matrix(StrictModel):
