@@ -1,22 +1,28 @@
-"""How fast CUBE steps: compiled batches, one step from Python, and the time to the first observation.
+"""How fast CUBE steps: compiled batches, the vector environment, one step from Python, the first observation.
 
-All on one thread; medians over `REPEATS`. Random joint actions throughout. Rates are wall time; beside them stands
-the same in the process's own CPU time, which another load on the machine disturbs less.
+All on one thread but what says otherwise; medians over `REPEATS`. Random joint actions throughout. Rates are wall
+time; beside them stands the same in the process's own CPU time, which another load on the machine disturbs less.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+
+from benchmarks.common import Median, Timing, record, script, told
+from benchmarks.vector_peers import spread_rate
 from emcoop.core.seeds import Stream
 from emcoop.envs.cube.batch import CubeBatch
 from emcoop.envs.cube.env import make
+from emcoop.rl import vector_env
+from emcoop.rl.batch import processors
 
 REPEATS = 7
 BATCH_TARGET, LARGE_TARGET = 1_000_000, 20_000
@@ -42,7 +48,7 @@ Clock = Callable[[], float]
 def median(measure: Callable[[], float]) -> float:
     """The middle one of `REPEATS` measurements, after one that warms up."""
     measure()
-    return statistics.median(measure() for _ in range(REPEATS))
+    return Median(measure() for _ in range(REPEATS))
 
 
 def batch_rate(agents: int, level: str, worlds: int, steps: int, clock: Clock = time.perf_counter) -> float:
@@ -55,6 +61,56 @@ def batch_rate(agents: int, level: str, worlds: int, steps: int, clock: Clock = 
         return worlds * steps / (clock() - begun)
 
     return median(once)
+
+
+def vector_timing(
+    name: str, num_envs: int, steps: int, most: int, clock: Clock = time.perf_counter, **options: Any
+) -> Timing:
+    """Team steps per second of a vector environment, three agents at hard, with observations, masks and autoreset.
+
+    Actions are drawn beforehand, below `most`; every world has been played for a while, so that episodes end at
+    different times.
+    """
+    envs = vector_env(name, num_envs=num_envs, agents=3, level="hard", starts=64, **options)
+    envs.reset(seed=0)
+    rng = np.random.default_rng(0)
+    joint = rng.integers(0, most, (50, num_envs, 3))
+
+    def once() -> float:
+        begun = clock()
+        for k in range(steps):
+            envs.step(joint[k % 50])
+        return num_envs * steps / (clock() - begun)
+
+    once()
+    values = tuple(once() for _ in range(REPEATS))
+    envs.close()
+    return Timing(values)
+
+
+def report_vector(name: str, most: int, steps: int, peer: tuple[str, float] | None, **options: Any) -> dict[str, float]:
+    """The vector environment's figures: as it comes, without copies, without masks, on one thread."""
+    threads = processors()
+    every: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("vector", "", {}),
+        ("vector_in_place", ", copy=False", {"copy": False}),
+        ("vector_no_masks", ", copy=False, masks=False", {"copy": False, "masks": False}),
+        ("vector_one_thread", ", copy=False, threads=1", {"copy": False, "threads": 1}),
+        (
+            "vector_cpu",
+            ", copy=False, threads=1, in CPU time",
+            {"copy": False, "threads": 1, "clock": time.process_time},
+        ),
+    )
+    figures = {}
+    for key, told_as, more in every:
+        what = f"vector environment, 1,024 worlds, n=3{told_as or f', {threads} threads'}"
+        timing = vector_timing(name, 1024, steps, most, **options, **more)
+        beside = peer if key == "vector" else None
+        figure = record(key, timing, "team steps/s", what=what, more_is_better=True, peer=beside)
+        figures[key] = figure["value"]
+        print(told(figure), flush=True)
+    return figures
 
 
 def step_us(steps: int = 4000, clock: Clock = time.perf_counter) -> float:
@@ -91,7 +147,7 @@ def start_seconds(code: str, *, cold: bool) -> float:
         with tempfile.TemporaryDirectory() as empty:
             return process(code, NUMBA_CACHE_DIR=empty)[0]
 
-    return statistics.median(once() for _ in range(3))
+    return Median(once() for _ in range(3))
 
 
 def main() -> dict[str, float]:
@@ -110,6 +166,8 @@ def main() -> dict[str, float]:
         own = figures[f"batch_{agents}_cpu"] = batch_rate(agents, level, worlds, steps, time.process_time)
         text = f"batch, n={agents}, {level}: {rate:,.0f} team steps/s, {own:,.0f} in CPU time (target {rate_target:,})"
         report(f"batch_{agents}", rate, text)
+    spread = ("Simple Spread (MPE), n=3, one world from Python", median(spread_rate))
+    figures.update(report_vector("cube", 5, 100, spread))
     spent, own = step_us(), step_us(clock=time.process_time)
     figures["step_us_cpu"] = own
     text = f"one step from Python, n=3: {spent:.1f} us, {own:.1f} in CPU time (target under {STEP_TARGET_US:.0f})"
@@ -133,4 +191,4 @@ def main() -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(script(main))

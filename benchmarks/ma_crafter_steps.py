@@ -1,18 +1,22 @@
-"""How fast MA-Crafter steps: compiled batches, one step from Python, the first observation, and Crafter beside them.
+"""How fast MA-Crafter steps: batches, the vector environment, one step from Python, the first observation; and peers.
 
-All on one thread; medians over `REPEATS`. Random primitives throughout. Rates are wall time; beside them stands the
-same in the process's own CPU time, which another load on the machine disturbs less.
+All on one thread but what says otherwise; medians over `REPEATS`. Random primitives throughout. Rates are wall time;
+beside them stands the same in the process's own CPU time, which another load on the machine disturbs less.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 
-from benchmarks.cube_steps import Clock, median, process, start_seconds
+from benchmarks.common import script
+from benchmarks.cube_steps import Clock, median, process, report_vector, start_seconds
+from benchmarks.vector_peers import craftax_rate, crafter_vector_rate
 from emcoop.core.seeds import Stream
 from emcoop.envs.ma_crafter.batch import CrafterBatch
 from emcoop.envs.ma_crafter.constants import SHARE
 from emcoop.envs.ma_crafter.env import make
+from emcoop.rl.batch import processors
 
 BATCH_TARGET = 200_000
 STEP_TARGET_US = 150.0
@@ -93,6 +97,19 @@ def main() -> dict[str, float]:
     report("batch_3", rate, text)
     theirs = crafter_rate()
     report("crafter", theirs, f"crafter itself, one agent, with its pictures: {theirs:,.0f} steps/s")
+    workers = processors()
+    asynchronous = crafter_vector_rate(workers)
+    report(
+        "crafter_vector", asynchronous, f"crafter in AsyncVectorEnv, {workers} processes: {asynchronous:,.0f} steps/s"
+    )
+    figures.update(
+        report_vector("ma-crafter", SHARE, 20, ("Crafter in AsyncVectorEnv, n=1", asynchronous), on_death="respawn")
+    )
+    jax = craftax_rate()
+    if jax is None:
+        print("craftax is not installed, in the Python that EMCOOP_BENCH_PEERS_PYTHON names or in this one", flush=True)
+    else:
+        report("craftax", jax, f"Craftax-Classic, symbolic, one agent, 256 worlds, JAX on this CPU: {jax:,.0f} steps/s")
     for name, constraints in (("step_us", False), ("step_with_constraints_us", True)):
         spent = step_us(constraints=constraints)
         own = figures[f"{name}_cpu"] = step_us(constraints=constraints, clock=time.process_time)
@@ -116,4 +133,4 @@ def main() -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(script(main))

@@ -37,7 +37,7 @@ def test_a_batch_plays_as_its_worlds_do_alone_and_restarts_them(agents: int, lev
         batch.step(actions)
         for b in range(5):
             transition = env.step(alone[b], dict(zip(env.agents, actions[b].tolist(), strict=True)))
-            assert batch.rewards[b] == transition.rewards["agent_0"]
+            assert batch.rewards[b, 0] == transition.rewards["agent_0"]
             assert (batch.terminated[b], batch.truncated[b]) == (transition.terminated, transition.truncated)
             alone[b] = transition.state
             if transition.terminated or transition.truncated:

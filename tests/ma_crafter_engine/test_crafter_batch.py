@@ -24,24 +24,24 @@ def test_worlds_of_a_batch_go_through_the_states_of_single_steps() -> None:
         for b, (state, actions) in enumerate(zip(states, joint, strict=True)):
             states[b], rewards, _ = step(state, actions, rules)
             assert np.array_equal(rewards, batch.rewards[b])
-            assert to_bytes(states[b]) == to_bytes(batch.world(b))
+            assert to_bytes(states[b]) == to_bytes(batch.state(b))
 
 
 def test_an_ended_world_begins_its_next_start() -> None:
     rules = crafter_rules(goal=("collect_drink",))
     batch = CrafterBatch(rules, 1, [0, 1], 2, (32, 32), horizon=3)
-    batch.state.inventory[1, 0, c.HEALTH] = 0
+    batch.worlds.inventory[1, 0, c.HEALTH] = 0
     noop = np.zeros((2, 1), np.int64)
     batch.step(noop)
     assert batch.terminated.tolist() == [False, True]
     assert batch.won.tolist() == [False, False]
-    assert to_bytes(batch.world(1)) == to_bytes(generate(rules, 1, 0, (32, 32)))
-    batch.state.achievements[1, 0, c.ACHIEVEMENTS.index("collect_drink")] = 1
+    assert to_bytes(batch.state(1)) == to_bytes(generate(rules, 1, 0, (32, 32)))
+    batch.worlds.achievements[1, 0, c.ACHIEVEMENTS.index("collect_drink")] = 1
     batch.step(noop)
     assert batch.won.tolist() == [False, True]
     batch.step(noop)
     assert batch.truncated.tolist() == [True, False]
-    assert to_bytes(batch.world(0)) == to_bytes(generate(rules, 1, 1, (32, 32)))
+    assert to_bytes(batch.state(0)) == to_bytes(generate(rules, 1, 1, (32, 32)))
 
 
 def test_random_play_ends_episodes_and_is_the_same_every_time() -> None:
@@ -49,7 +49,7 @@ def test_random_play_ends_episodes_and_is_the_same_every_time() -> None:
     ended = {batch.play(200, seed=3) for batch in batches}
     assert len(ended) == 1
     assert min(ended) >= 8
-    assert to_bytes(batches[0].world(1)) == to_bytes(batches[1].world(1))
+    assert to_bytes(batches[0].state(1)) == to_bytes(batches[1].state(1))
 
 
 @pytest.mark.parametrize("actions", [np.zeros((1, 2), np.int64), np.full((2, 2), -1), np.full((2, 2), 10_000)])

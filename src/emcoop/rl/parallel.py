@@ -12,6 +12,7 @@ from pettingzoo import ParallelEnv
 from emcoop.core.seeds import Stream
 from emcoop.core.types import AgentId
 from emcoop.envs.base import AnyEnvironment
+from emcoop.rl.batch import action_masks, global_array
 
 Array = NDArray[np.float32]
 
@@ -20,7 +21,8 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]  # PettingZoo's base is 
     """One world for n learners: integer primitives in, float32 arrays and shared-clock rewards out.
 
     `reset(seed)` names the episode; `reset()` without a seed goes on to the next episode of the last seed's
-    stream, so that a training run is repeatable as a whole. All agents live until the episode ends.
+    stream, so that a training run is repeatable as a whole. All agents live until the episode ends. An agent's info
+    holds ``action_mask`` [P]: False where a primitive can have no effect now.
     """
 
     def __init__(self, env: AnyEnvironment) -> None:
@@ -34,6 +36,7 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]  # PettingZoo's base is 
         shape = env.array(self._state, env.agents[0]).shape
         # One space object each: PettingZoo requires the same object at every call.
         self._observation_space = spaces.Box(0.0, np.inf, shape, np.float32)
+        self.state_space = spaces.Box(-np.inf, np.inf, global_array(env, self._state).shape, np.float32)
         self._action_spaces = {agent: spaces.Discrete(len(env.primitives)) for agent in env.agents}
 
     def observation_space(self, agent: AgentId) -> spaces.Box:
@@ -51,7 +54,7 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]  # PettingZoo's base is 
             seed = self._stream.next64() >> 1
         self._state = self.env.reset(seed)
         self.agents = list(self.possible_agents)
-        return self._observations(), {agent: {} for agent in self.agents}
+        return self._observations(), self._infos()
 
     def step(
         self, actions: dict[AgentId, int]
@@ -65,7 +68,7 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]  # PettingZoo's base is 
         transition = self.env.step(self._state, {agent: int(action) for agent, action in actions.items()})
         self._state = transition.state
         agents = self.agents
-        observations = self._observations()
+        observations, infos = self._observations(), self._infos()
         if transition.terminated or transition.truncated:
             self.agents = []
         return (
@@ -73,12 +76,12 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]  # PettingZoo's base is 
             {agent: float(transition.rewards[agent]) for agent in agents},
             dict.fromkeys(agents, transition.terminated),
             dict.fromkeys(agents, transition.truncated),
-            {agent: {} for agent in agents},
+            infos,
         )
 
     def state(self) -> Array:
-        """The global state: what the first agent's array shows in a fully observed world."""
-        return self.env.array(self._state, self.possible_agents[0])
+        """Everything there is, as one array: the world's `global_array`, or else what all agents see."""
+        return global_array(self.env, self._state)
 
     def render(self) -> str:
         """The present state as SVG."""
@@ -89,3 +92,9 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]  # PettingZoo's base is 
 
     def _observations(self) -> dict[AgentId, Array]:
         return {agent: self.env.array(self._state, agent) for agent in self.agents}
+
+    def _infos(self) -> dict[AgentId, dict[str, Any]]:
+        masks = action_masks(self.env, self._state)
+        return {
+            agent: {"action_mask": masks[i]} for i, agent in enumerate(self.possible_agents) if agent in self.agents
+        }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ from emcoop.envs.cube.state import (
     to_bytes,
 )
 from emcoop.envs.policy import PolicyFactory
+
+if TYPE_CHECKING:
+    from emcoop.envs.cube.batch import CubeWorlds
 
 VERSION = "1"
 
@@ -166,6 +169,25 @@ class Cube:
 
     def array(self, state: CubeState, agent: AgentId) -> NDArray[np.float32]:
         return observe.array(state)
+
+    def global_array(self, state: CubeState) -> NDArray[np.float32]:
+        """Everything there is: here every agent's array is."""
+        return observe.array(state)
+
+    def action_masks(self, state: CubeState) -> NDArray[np.bool_]:
+        """[N, P]: which primitives can have an effect now (see `masks`)."""
+        from emcoop.envs.cube.masks import mask_agent
+
+        masks = np.zeros((len(self.agents), len(PRIMITIVES)), np.bool_)
+        for i, mask in enumerate(masks):
+            mask_agent(state.grid, state.agents, state.blocks, i, mask)
+        return masks
+
+    def batch(self, states: Sequence[CubeState]) -> CubeWorlds:
+        """These states side by side, for stepping many worlds at once."""
+        from emcoop.envs.cube.batch import CubeWorlds
+
+        return CubeWorlds(self, states)
 
     def tasks(self, state: CubeState) -> tuple[TaskId, ...]:
         return tuple(contact.task_name(int(b), side) for b in np.flatnonzero(state.alive) for side in SIDES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ from emcoop.envs.ma_crafter.constants import (
 from emcoop.envs.ma_crafter.state import CrafterState, from_bytes, to_bytes
 from emcoop.envs.ma_crafter.tables import Rules
 from emcoop.envs.policy import PolicyFactory
+
+if TYPE_CHECKING:
+    from emcoop.envs.ma_crafter.batch import CrafterWorlds
 
 VERSION = "1"
 
@@ -171,6 +174,27 @@ class MACrafter:
 
         return array(state, agent)
 
+    def global_array(self, state: CrafterState) -> NDArray[np.float32]:
+        """Everything there is, which no agent sees (see `arrays`)."""
+        from emcoop.envs.ma_crafter.arrays import global_array
+
+        return global_array(state, self.horizon)
+
+    def action_masks(self, state: CrafterState) -> NDArray[np.bool_]:
+        """[N, P]: which primitives can have an effect now (see `masks`)."""
+        from emcoop.envs.ma_crafter.masks import mask_agent
+
+        masks = np.zeros((len(self.agents), len(self.primitives)), np.bool_)
+        for i, mask in enumerate(masks):
+            mask_agent(state, self.tables, i, mask)
+        return masks
+
+    def batch(self, states: Sequence[CrafterState]) -> CrafterWorlds:
+        """These states side by side, for stepping many worlds at once."""
+        from emcoop.envs.ma_crafter.batch import CrafterWorlds
+
+        return CrafterWorlds(self.tables, self.horizon, states)
+
     def tasks(self, state: CrafterState) -> tuple[TaskId, ...]:
         return tasks.open_tasks(state)
 
@@ -221,8 +245,8 @@ class MACrafter:
 def make(agents: int = 3, level: str = "easy", **parameters: Any) -> MACrafter:
     """MA-Crafter with this many agents.
 
-    `level` is ``easy``, ``medium``, ``hard``, ``hard-scaled`` or the path of a level file; `horizon`, `mobs`,
-    `on_death`, `goal` and `size` replace the level's. Raises ConfigError for anything that cannot be set up.
+    `level` is ``easy``, ``medium``, ``hard``, ``hard-wide``, ``hard-scaled`` or the path of a level file; `horizon`,
+    `mobs`, `on_death`, `goal` and `size` replace the level's. Raises ConfigError for anything that cannot be set up.
     """
     options = load(_Options, parameters, "ma-crafter")
     if not 1 <= agents <= MAX_AGENTS:

@@ -2,16 +2,18 @@
 
 The same function of its permutation as OpenSimplex (Spencer 2014), which Crafter uses: every lattice point nearer than
 the root of 2 contributes (2 - d^2)^4 times its gradient along the offset. Here it is a sum over all lattice points
-that can be that near, over whole arrays at once, which needs no compiler.
+that can be that near: over whole arrays at once, which needs no compiler, or point by point, compiled.
 """
 
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emcoop.core.compile import slow_kernel
 from emcoop.core.seeds import GAMMA, MASK64, Stream
 
 Floats = NDArray[np.float64]
@@ -46,11 +48,8 @@ def permutation(stream: Stream) -> NDArray[np.int64]:
     return np.array(order, np.int64)
 
 
-def noise(order: NDArray[np.int64], x: Floats, y: Floats, z: float) -> Floats:
-    """The noise at these points, about -0.9 to 0.9; `x` and `y` have one shape, and so has the result.
-
-    `order` [256] is a `permutation`.
-    """
+def at_once(order: NDArray[np.int64], x: Floats, y: Floats, z: float) -> Floats:
+    """`noise` over whole arrays."""
     shift = (x + y + z) * _STRETCH
     base = [np.floor(axis + shift) for axis in (x, y, np.full_like(x, z))]
     squish = (base[0] + base[1] + base[2]) * _SQUISH
@@ -83,6 +82,46 @@ def _can_reach(offset: tuple[int, ...]) -> bool:
 
 
 _OFFSETS = [offset for offset in product(range(-2, 4), repeat=3) if _can_reach(offset)]
+
+
+_PLACES = np.array(_OFFSETS, np.int64)
+
+
+@slow_kernel(at_once)
+def by_point(order: Any, x: Any, y: Any, z: float) -> Any:
+    """`at_once`, the same sums point by point: most lattice points are too far away and are left out."""
+    value = np.zeros_like(x)
+    for r in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            px, py = x[r, c], y[r, c]
+            shift = (px + py + z) * _STRETCH
+            bx, by, bz = np.floor(px + shift), np.floor(py + shift), np.floor(z + shift)
+            squish = (bx + by + bz) * _SQUISH
+            dx, dy, dz = px - bx - squish, py - by - squish, z - bz - squish
+            total = 0.0
+            cx, cy, cz = int(bx), int(by), int(bz)
+            for o in range(_PLACES.shape[0]):
+                i, j, k = _PLACES[o, 0], _PLACES[o, 1], _PLACES[o, 2]
+                lean = (i + j + k) * _SQUISH
+                ex, ey, ez = dx - (i + lean), dy - (j + lean), dz - (k + lean)
+                near = 2.0 - ex * ex - ey * ey - ez * ez
+                if near <= 0.0:
+                    continue
+                near *= near
+                hashed = order[(order[(order[(cx + i) & 255] + cy + j) & 255] + cz + k) & 255] % _GRADIENTS.shape[0]
+                gx, gy, gz = _GRADIENTS[hashed, 0], _GRADIENTS[hashed, 1], _GRADIENTS[hashed, 2]
+                total += near * near * (gx * ex + gy * ey + gz * ez)
+            value[r, c] = total / _NORM
+    return value
+
+
+def noise(order: NDArray[np.int64], x: Floats, y: Floats, z: float) -> Floats:
+    """The noise at these points, about -0.9 to 0.9; `x` and `y` have one shape [H, W], and so has the result.
+
+    `order` [256] is a `permutation`.
+    """
+    found: Floats = by_point(order, x, y, float(z))
+    return found
 
 
 def uniforms(stream: Stream, shape: tuple[int, ...]) -> Floats:
