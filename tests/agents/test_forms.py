@@ -46,7 +46,7 @@ def test_plan_form_shows_every_field_with_its_type() -> None:
         '{"task": <text matching ^b[0-9]$>, "actions": [action, ... at most 4], '
         '"reasoning": <text of at most 9 characters>}',
         "where each action is one of",
-        '- {"action_type": "move", "direction": "up" or "down", "steps": <integer from 1 to 10>}',
+        '- {"action_type": "move", "direction": "up|down", "steps": <1 to 10>}',
         '- {"action_type": "go", "cell": [<integer>, <integer>]}',
         '- {"action_type": "rest"}',
     ]
@@ -62,7 +62,7 @@ def test_a_form_of_a_type_that_contains_itself_ends() -> None:
 
 def test_compact_forms_name_the_fields_in_order_and_bracket_optional_ones() -> None:
     assert compact_forms(Answer) == [
-        'move  <direction: "up" or "down">  [steps: <integer from 1 to 10>]',
+        'move  <direction: "up|down">  [steps: <1 to 10>]',
         "go  <cell: [<integer>, <integer>]>",
         "rest",
     ]

@@ -1,11 +1,11 @@
 """What stands in the prompts of a language-model agent, and where."""
 
 import json
+from itertools import pairwise
 
 import pytest
 from agent_kit import ENV, TEAM, Recorder, message, notes, plan_json, run, seat, view
 
-from emcoop.agents.llm import message_answer
 from emcoop.agents.prompts import MESSAGE_LIMIT, interrupt_turn, plan_turn, quote, speak_turn, system_turn
 from emcoop.core.types import Category, Failure, Phase
 
@@ -36,16 +36,16 @@ def test_three_prompt_variants_differ() -> None:
     assert len({ENV.rules(variant) for variant in ENV.prompt_variants}) >= 3
 
 
-def test_the_user_turn_puts_the_observation_first_and_unread_messages_last() -> None:
+def test_the_user_turn_puts_the_memory_first_then_the_observation_and_unread_messages_last() -> None:
     failure = Failure(Phase.EXECUTION, Category.COORDINATION, "insufficient_force", "Needs 2 agents, has 1.")
     full = view(
         feedback=(failure,), memory=notes(2), conversation=(message("I go left"),), unread=(message("wait for me"),)
     )
     text = plan_turn(ENV.describe(full.observation), full, memory=12).content
     order = [
+        "note number 1.",
         "# Step 4",
         ENV.describe(full.observation).strip().splitlines()[0],
-        "note number 1.",
         "- EXECUTION, insufficient_force: Needs 2 agents, has 1.",
         "I go left",
         "wait for me",
@@ -58,6 +58,45 @@ def test_the_user_turn_puts_the_observation_first_and_unread_messages_last() -> 
 def test_sections_without_content_are_left_out() -> None:
     text = plan_turn("grid", view(), memory=12).content
     assert text == "# Step 4\ngrid\n\n# Wanted: a plan\nAnswer with one plan object."
+
+
+def user_text(total: int, kept: int, memory: int = 12) -> str:
+    """The request for a plan of an agent that has made `total` notes and keeps the last `kept` of them."""
+    kept = min(total, kept)
+    return plan_turn("grid", view(memory=notes(total)[total - kept :], forgotten=total - kept), memory).content
+
+
+def common(one: str, other: str) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def test_a_prompt_adds_to_the_memory_of_the_one_before_and_seldom_cuts_off_its_beginning() -> None:
+    texts = [user_text(total, kept=64) for total in range(1, 121)]
+    grown = [common(one, two) >= one.index("\n\n# Step 4") for one, two in pairwise(texts)]
+    assert all(grown[:14])
+    assert sum(grown) >= 3 * len(grown) // 4
+    for total, text in enumerate(texts, start=1):
+        told = [i for i in range(total) if f"note number {i}." in text]
+        assert told == list(range(told[0], total))
+        assert min(total, 12) <= len(told) < 12 + 4
+
+
+def test_what_an_agent_has_forgotten_does_not_move_the_beginning_of_what_it_tells() -> None:
+    assert all(user_text(total, kept=64) == user_text(total, kept=200) for total in range(1, 200, 7))
+
+
+def test_prompts_within_a_step_share_memory_and_observation() -> None:
+    said = view(memory=notes(5), conversation=(message("I go left"),))
+    first, second = plan_turn("grid", view(memory=notes(5)), 12).content, speak_turn("grid", said, 12, 500).content
+    assert common(first, second) >= first.index("# Wanted")
+
+
+def test_only_agents_with_somebody_to_write_to_are_told_how() -> None:
+    alone = system_turn("rules", ENV.plan_schema, view(recipients=())).content
+    together = system_turn("rules", ENV.plan_schema, view()).content
+    assert together.startswith(alone)
+    assert '"recipients"' in together
+    assert '"recipients"' not in alone
 
 
 def test_memory_is_bounded_to_its_latest_notes() -> None:
@@ -78,7 +117,7 @@ def test_the_plan_under_way_shows_what_is_done_and_what_runs() -> None:
 
 def test_a_request_to_speak_names_recipients_budget_and_limit() -> None:
     one = view(recipients=("agent_2",), sends_left=1)
-    text = speak_turn("grid", one, 0, message_answer(one.recipients, 77), 77).content
+    text = speak_turn("grid", one, 0, 77).content
     assert "You may write to: agent_2. Messages left to you in this step: 1." in text
     assert "77 characters" in text
     assert "agent_1" not in text

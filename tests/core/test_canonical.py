@@ -15,6 +15,37 @@ values = st.recursive(
 )
 
 
+@given(values | st.floats(allow_nan=False, allow_infinity=False) | st.floats(1e-6, 1e-3) | st.floats(1e15, 1e17))
+def test_canonical_bytes_are_those_of_the_standard_library(value: object) -> None:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    assert canonical_json(value) == text.encode("utf-8", errors="backslashreplace")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1e16, 9999999999999998.0, 1e-4, 9.9e-5, -0.0, 5e-324, 1.7976931348623157e308, 0.1 + 0.2],
+        [2**63, 2**64, -(2**63) - 1, 10**40],
+        "".join(map(chr, range(0xD800))) + "\ue000\uffff\U0001f600\u2028",
+        {"é": 1, "z": 2, "\U0001f600": 3, "\uffff": 4, "Z": 5, "": 6},
+    ],
+)
+def test_rare_numbers_and_characters_are_written_as_the_standard_library_does(value: object) -> None:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert canonical_json({"v": value}) == b'{"v":' + text.encode() + b"}"
+
+
+def test_keys_that_are_no_strings_are_sorted_as_the_strings_they_become() -> None:
+    assert canonical_json({10: 1, 9: {Constraint.SPATIAL: 2}, True: 3}) == b'{"10":1,"9":{"spatial":2},"True":3}'
+
+
+def test_values_nested_deeper_than_a_fast_encoder_takes_are_written() -> None:
+    value: object = "x"
+    for _ in range(400):
+        value = [value]
+    assert canonical_json(value) == b"[" * 400 + b'"x"' + b"]" * 400
+
+
 @given(values)
 def test_canonical_bytes_do_not_depend_on_key_order(value: object) -> None:
     def reverse(v: object) -> object:
@@ -40,8 +71,9 @@ def test_equal_values_have_equal_hashes() -> None:
 
 
 def test_nan_and_unknown_types_are_refused_by_name() -> None:
-    with pytest.raises(ValueError):
-        canonical_json(float("nan"))
+    for number in (float("nan"), float("inf"), -float("inf")):
+        with pytest.raises(ValueError):
+            canonical_json({"a": [number]})
     with pytest.raises(TypeError, match="object"):
         canonical_json(object())
 

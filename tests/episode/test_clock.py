@@ -10,16 +10,20 @@ from hypothesis import strategies as st
 from emcoop.episode.clock import Clock, Fiber, Sleep, Until, Work
 
 
-def play(latencies: list[list[int]], real_delays: random.Random) -> list[tuple[int, int, int]]:
-    """Fibers that each do a list of works; returns (time, fiber, place) in the order of continuation."""
+def play(latencies: list[list[int]], real_delays: random.Random | None) -> list[tuple[int, int, int]]:
+    """Fibers that each do a list of works; returns (time, fiber, place) in the order of continuation.
+
+    Without delays the works are instant.
+    """
     clock, trace, ended = Clock(), [], []
 
     async def job() -> None:
-        await asyncio.sleep(real_delays.random() * 0.002)
+        if real_delays is not None:
+            await asyncio.sleep(real_delays.random() * 0.002)
 
     async def worker(index: int) -> None:
         for place, latency in enumerate(latencies[index]):
-            await Work(job, lambda _, latency=latency: latency)  # type: ignore[misc]
+            await Work(job, lambda _, latency=latency: latency, real_delays is None)  # type: ignore[misc]
             trace.append((clock.now, index, place))
 
     async def main() -> None:
@@ -36,10 +40,21 @@ def play(latencies: list[list[int]], real_delays: random.Random) -> list[tuple[i
 def test_order_of_continuations_ignores_the_order_of_real_completion(latencies: list[list[int]], seed: int) -> None:
     first = play(latencies, random.Random(seed))
     second = play(latencies, random.Random(seed + 1))
-    assert first == second
+    assert first == second == play(latencies, None)
     assert [time for time, _, _ in first] == sorted(time for time, _, _ in first)
     for index, own in enumerate(latencies):
         assert [t for t, i, _ in first if i == index] == [sum(own[: k + 1]) for k in range(len(own))]
+
+
+def test_work_that_is_said_to_be_instant_and_waits_is_refused_by_name() -> None:
+    async def lazy() -> None:
+        await asyncio.sleep(1)
+
+    async def fiber() -> None:
+        await Work(lazy, lambda _: 0, instant=True)
+
+    with pytest.raises(TypeError, match="lazy is said to be instant"):
+        run(Clock(), fiber())
 
 
 def test_equal_times_go_by_agent_index() -> None:

@@ -13,7 +13,8 @@ import pytest
 from emcoop.core.errors import CorruptLog, LogError
 from emcoop.log.export import export_jsonl
 from emcoop.log.reader import LogReader
-from emcoop.log.store import FLUSH_EVENTS, EpisodeWriter, LogStore
+from emcoop.log.store import FLUSH_EVENTS, LogStore
+from emcoop.log.writer import EpisodeWriter
 
 
 def write(writer: EpisodeWriter, numbers: range, label: str) -> None:

@@ -16,7 +16,8 @@ from emcoop.core.errors import CorruptLog, LogError, LogFull, LogLocked, NewerSc
 from emcoop.log.database import SCHEMA, migrate, open_for_writing
 from emcoop.log.lock import WriterLock, cannot_write
 from emcoop.log.reader import LogReader
-from emcoop.log.store import EpisodeWriter, LogStore
+from emcoop.log.store import LogStore
+from emcoop.log.writer import EpisodeWriter
 
 WRITE_FOREVER = """
 import sys

@@ -67,6 +67,72 @@ def test_only_what_determines_the_answer_is_in_the_key(tmp_path: Path, counter: 
     assert counter.calls == 8
 
 
+def test_equal_questions_at_once_make_one_call_and_count_as_answered_from_the_cache(tmp_path: Path) -> None:
+    async def go() -> tuple[list[Completion], list[str]]:
+        asked: list[str] = []
+        answered = asyncio.Event()
+
+        async def function(turns: Sequence[Turn], schema: Json, settings: Settings) -> Completion:
+            asked.append(f"{turns[0].content} {settings.sample}")
+            await answered.wait()
+            return Completion("{}", {}, Usage(10, 2, 0, 1, 0.5), 1.5, "stop", "m", (Fault("server", 1, "no", 500),))
+
+        model = Cached(ScriptedModel(function), AnswerCache(tmp_path / "answers.db"), {})
+        questions = [("a", 0), ("a", 0), ("b", 0), ("a", 0), ("a", 1)]
+        calls = [
+            asyncio.create_task(model.complete((Turn("user", text),), schema=None, settings=Settings(sample=sample)))
+            for text, sample in questions
+        ]
+        await asyncio.sleep(0)
+        answered.set()
+        return list(await asyncio.gather(*calls)), asked
+
+    done, asked = asyncio.run(go())
+    assert asked == ["a 0", "b 0", "a 1"]
+    assert [answer.cached for answer in done] == [False, True, False, True, False]
+    assert {answer.usage for answer in done} == {Usage(10, 2, 0, 1, 0.5)}
+    assert [len(answer.faults) for answer in done] == [1, 0, 1, 0, 1]
+
+
+def test_who_waits_for_an_equal_question_asks_itself_when_that_is_cancelled(tmp_path: Path) -> None:
+    async def go() -> tuple[Completion, int]:
+        calls = 0
+
+        async def function(turns: Sequence[Turn], schema: Json, settings: Settings) -> str:
+            nonlocal calls
+            calls += 1
+            await asyncio.sleep(60 if calls == 1 else 0)
+            return "here"
+
+        model = Cached(ScriptedModel(function), AnswerCache(tmp_path / "answers.db"), {})
+        first, second = (asyncio.create_task(model.complete(TURNS, schema=None, settings=Settings())) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        return await asyncio.wait_for(second, 10), calls
+
+    answer, calls = asyncio.run(go())
+    assert (answer.text, answer.cached, calls) == ("here", False, 2)
+
+
+def test_who_waits_for_an_equal_question_shares_its_failure(tmp_path: Path) -> None:
+    async def go() -> tuple[list[object], int]:
+        calls = 0
+
+        async def function(turns: Sequence[Turn], schema: Json, settings: Settings) -> str:
+            nonlocal calls
+            calls += 1
+            await asyncio.sleep(0)
+            raise ModelUnavailable("gone")
+
+        model = Cached(ScriptedModel(function), AnswerCache(tmp_path / "answers.db"), {})
+        asked = (model.complete(TURNS, schema=None, settings=Settings()) for _ in range(3))
+        return list(await asyncio.gather(*asked, return_exceptions=True)), calls
+
+    failures, calls = asyncio.run(go())
+    assert [str(failure) for failure in failures] == ["gone"] * 3
+    assert calls == 1
+
+
 def test_failures_are_not_remembered(tmp_path: Path) -> None:
     calls = 0
 

@@ -1,12 +1,15 @@
 """A JSON object is found in what models write, and nothing is made up."""
 
 import json
-import time
+import sys
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emcoop.models import parsing
 from emcoop.models.parsing import TEXT_LIMIT, parse_object, parsed_or_none
 
 
@@ -57,11 +60,37 @@ def test_an_object_beyond_the_limit_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("unit", ["{", '{"', '"\\"', "{}", '{,"\\', "{x}", ",\n", "[{", '{"a":'])
-def test_hostile_text_takes_linear_time(unit: str) -> None:
-    begun = time.perf_counter()
-    parsed_or_none(unit * (TEXT_LIMIT // len(unit)), {})
-    parsed_or_none("{" + unit * (TEXT_LIMIT // len(unit) - 2) + "}", {})
-    assert time.perf_counter() - begun < 2
+@pytest.mark.parametrize("frame", ["{}", "{{{}}}"])
+def test_hostile_text_takes_linear_work(unit: str, frame: str) -> None:
+    short, long = (work(frame.format(unit * (length // len(unit)))) for length in (2_000, 8_000))
+    assert long <= 4.5 * short + 200
+
+
+def work(text: str) -> int:
+    """What reading this text takes: lines of the parser that are run, and characters that the JSON decoder is given."""
+    done = 0
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal done
+        if frame.f_code.co_filename != parsing.__file__:
+            return None
+        done += 1
+        if event == "call" and frame.f_code.co_name == "_loads":
+            done += len(frame.f_locals["text"])
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        parsed_or_none(text, {})
+    finally:
+        sys.settrace(before)
+    return done
+
+
+def test_a_guard_against_quadratic_work_would_notice_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "_balanced", lambda text: (text[i:] for i in range(len(text)) if text[i] == "{"))
+    assert work("{x}" * 200) > 10 * work("{x}" * 50)
 
 
 @settings(max_examples=40, deadline=None)

@@ -55,7 +55,8 @@ class View:
     decision step. `unread` are the messages delivered and not read before; `conversation` those it has read or sent
     in this decision step. `plan` is its active plan (None when it needs one) and `plan_left` how many of its
     actions remain. `seed` is a fresh random seed for this one decision. `state` is the full world state, given
-    only to agents that declare `privileged`. `max_chars` is the longest message that the channel takes.
+    only to agents that declare `privileged`. `max_chars` is the longest message that the channel takes. `forgotten`
+    counts the notes that were made before those in `memory` and are kept no more.
     """
 
     agent: AgentId
@@ -75,6 +76,7 @@ class View:
     seed: int
     state: Any = None
     max_chars: int = 4000
+    forgotten: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class Seat:
 
 
 class Agent(Protocol):
-    """See the module."""
+    """See the module. One whose faculties await nothing real may say so with ``instant = True``; it is asked faster."""
 
     name: str
     privileged: bool

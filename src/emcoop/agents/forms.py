@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.json_schema import SkipJsonSchema
 
 from emcoop.core.config import nearest
 from emcoop.core.types import NO_TASK, Plan
@@ -21,6 +22,9 @@ KIND = "action_type"
 """The field of a symbolic action that names it; its one value is a literal."""
 
 MAX_DEPTH = 6
+
+_SKIPPED: Any = SkipJsonSchema
+"""Marks what a JSON schema leaves out (typed as an alias, which no instance check takes)."""
 
 
 class FormError(ValueError):
@@ -45,7 +49,8 @@ def action_models(plan_schema: type[BaseModel]) -> dict[str, type[BaseModel]]:
 
 def _members(annotation: Any) -> list[type[BaseModel]]:
     if get_origin(annotation) is Annotated:
-        return _members(get_args(annotation)[0])
+        hidden = any(isinstance(mark, _SKIPPED) for mark in get_args(annotation)[1:])
+        return [] if hidden else _members(get_args(annotation)[0])  # what the JSON schema skips nobody is told of
     if get_origin(annotation) in (Union, UnionType):
         return [model for member in get_args(annotation) for model in _members(member)]
     return [annotation]
@@ -88,11 +93,18 @@ def json_form(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None, 
     if "const" in schema:
         return json.dumps(schema["const"])
     if "enum" in schema:
-        return " or ".join(json.dumps(value) for value in schema["enum"])
+        return _choice(schema["enum"])
     for union in ("anyOf", "oneOf", "allOf"):
         if union in schema:
             return " or ".join(dict.fromkeys(json_form(item, root, depth + 1) for item in schema[union]))
     return _typed_form(schema, root, depth)
+
+
+def _choice(values: Sequence[Any]) -> str:
+    """One of several values: texts share their quotation marks, ``"up|down"``."""
+    if all(isinstance(value, str) and "|" not in value for value in values):
+        return json.dumps("|".join(values), ensure_ascii=False)
+    return " or ".join(json.dumps(value) for value in values)
 
 
 def _typed_form(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> str:
@@ -107,6 +119,8 @@ def _typed_form(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) 
     if kind in ("integer", "number"):
         low = schema.get("minimum", schema.get("exclusiveMinimum"))
         high = schema.get("maximum", schema.get("exclusiveMaximum"))
+        if kind == "integer" and low is not None and high is not None:
+            return f"<{low} to {high}>"
         bounds = f" from {low}" * (low is not None) + f" to {high}" * (high is not None)
         return f"<{kind}{bounds}>"
     if kind == "string" and ("pattern" in schema or "maxLength" in schema):

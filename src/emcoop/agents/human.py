@@ -117,7 +117,8 @@ class Human:
         """A plan from compact text or JSON. Raises FormError."""
         env = self._seat.env
         if not text.startswith("{"):
-            return parse_compact(text, env.plan_schema)
+            typed = parse_compact(text, env.plan_schema)
+            return env.parse_plan(env.plan_schema.model_construct(task=typed.task, actions=list(typed.actions)))
         try:
             plan = env.parse_plan(env.plan_schema.model_validate(json.loads(text)))
         except ValidationError as error:

@@ -38,8 +38,8 @@ class LlmOptions(StrictModel):
     """Options of the agent ``llm``.
 
     `prompt` is one of the environment's prompt variants (default: its first); `attempts` how often one question is
-    asked until its answer can be read; `memory` how many own events a prompt tells; `unavailable` after how many
-    questions in a row that found no model the agent gives up; `message_chars` the longest message it may write.
+    asked until its answer can be read; `memory` how many own events a prompt tells at least; `unavailable` after how
+    many questions in a row that found no model the agent gives up; `message_chars` the longest message it may write.
     `reasoning_chars` and `plan_actions` keep the answers of a constrained model short.
     """
 
@@ -145,7 +145,7 @@ class LlmAgent:
         longest = min(self._options.message_chars, view.max_chars)
         answer_type = message_answer(view.recipients, longest)
         description = self._env.describe(view.observation)
-        turn = speak_turn(description, view, self._options.memory, answer_type, longest)
+        turn = speak_turn(description, view, self._options.memory, longest)
         answer, measured = await self._ask(view, turn, answer_type)
         if not isinstance(answer.value, MessageAnswer):
             return self._decision(None, answer, measured, "silence")

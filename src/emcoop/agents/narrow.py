@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from emcoop.core.canonical import canonical_json
 from emcoop.core.types import Json
+from emcoop.models.structured import schema_of
 
 
 def narrowed(
@@ -33,7 +34,7 @@ def narrowed(
 def _narrowed(answer_type: type[BaseModel], allowed: bytes, longest: bytes) -> Mapping[str, Json]:
     values: dict[str, list[Json]] = json.loads(allowed)
     lengths: dict[str, int] = json.loads(longest)
-    schema = deepcopy(answer_type.model_json_schema())
+    schema: dict[str, Any] = deepcopy(dict(schema_of(answer_type)))
     definitions: dict[str, Any] = schema.get("$defs", {})
     gone = {f"#/$defs/{name}" for name, body in definitions.items() if _impossible(body, values)}
     for body in (schema, *definitions.values()):

@@ -26,6 +26,7 @@ class NullAgent:
 
     name = "null"
     privileged = False
+    instant = True
 
     def __init__(self, seat: Seat) -> None:
         self._seat = seat

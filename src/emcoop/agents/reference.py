@@ -22,6 +22,8 @@ from emcoop.envs.policy import HasPolicies, Policy
 class ReferenceAgent:
     """A policy of the seat's environment as an `Agent`; it acts by the environment's own grounding."""
 
+    instant = True
+
     def __init__(self, name: str, seat: Seat, policy: Policy) -> None:
         self.name = name
         self.privileged = policy.privileged
@@ -73,6 +75,26 @@ def make_greedy(seat: Seat) -> ReferenceAgent:
 def make_scripted(seat: Seat) -> ReferenceAgent:
     """A member of a team that cooperates by the topology's messages alone."""
     return _make("scripted", seat)
+
+
+def make_silent(seat: Seat) -> ReferenceAgent:
+    """A member of a team that follows the protocol without a word."""
+    return _make("silent", seat)
+
+
+def make_noisy(seat: Seat) -> ReferenceAgent:
+    """A member of a team that talks, with errors in what it sees and tells."""
+    return _make("noisy", seat)
+
+
+def make_half_map(seat: Seat) -> ReferenceAgent:
+    """Goes by its own half of what there is to know, and agrees to everything."""
+    return _make("half-map", seat)
+
+
+def make_random_walk(seat: Seat) -> ReferenceAgent:
+    """Takes any step that it does not know to be impossible, and agrees to everything."""
+    return _make("random-walk", seat)
 
 
 def make_oracle(seat: Seat) -> ReferenceAgent:

@@ -6,14 +6,17 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from enum import Enum
+from enum import Enum, StrEnum
+from functools import lru_cache
 from typing import Any
 
+import orjson
 from pydantic import BaseModel
 
 from emcoop.core.types import Json
 
 _PLAIN = frozenset({type(None), str, bool, int, float})
+_WORDS = _PLAIN - {float}
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -46,7 +49,8 @@ def to_json(value: Any) -> Json:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        names: tuple[str, ...] = _field_names(value.__class__)
+        return {name: to_json(getattr(value, name)) for name in names}
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return value.item()
     raise TypeError(f"no canonical JSON form for a value of type {type(value).__name__}")
@@ -54,9 +58,39 @@ def to_json(value: Any) -> Json:
 
 def canonical_json(value: Any) -> bytes:
     """UTF-8 JSON with sorted keys and no spaces. Raises ValueError for NaN and infinities."""
-    text = _ENCODER.encode(to_json(value))
+    common = _is_common(value)
+    plain = value if common else to_json(value)
+    if common or _is_common(plain):
+        try:
+            return orjson.dumps(plain, option=orjson.OPT_SORT_KEYS)
+        except orjson.JSONEncodeError:
+            pass  # a key that is no plain string, a huge number, half of a surrogate pair, or too deep for it
+    text = _ENCODER.encode(to_json(plain))
     # A lone surrogate in model output has no UTF-8 form; it is kept visible instead of losing the event.
     return text.encode("utf-8", errors="backslashreplace")
+
+
+@lru_cache(maxsize=256)
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+def _is_common(value: Any) -> bool:
+    """Whether orjson, which is several times faster, writes these values as the standard library does.
+
+    It differs in what it makes of NaN, and in the exponents of very large and very small numbers.
+    """
+    kind = type(value)
+    if kind is dict:
+        value = value.values()
+    elif kind is float:
+        return bool(1e-4 <= value < 1e16 or -1e16 < value <= -1e-4 or value == 0.0)
+    elif kind is not list and kind is not tuple:
+        return kind in _WORDS or isinstance(value, StrEnum)
+    for item in value:  # noqa: SIM110 - a loop is twice as fast as `all` of a generator
+        if type(item) not in _WORDS and not _is_common(item):
+            return False
+    return True
 
 
 def sha256_hex(data: bytes) -> str:

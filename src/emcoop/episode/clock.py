@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -31,10 +31,14 @@ class Operation(Generic[T]):
 
 @dataclass(slots=True, eq=False)
 class Work(Operation[T]):
-    """Run `job` in real time; the fiber continues with its result after `latency(result)` of simulated time."""
+    """Run `job` in real time; the fiber continues with its result after `latency(result)` of simulated time.
 
-    job: Callable[[], Awaitable[T]]
+    An `instant` job awaits nothing real: it is run on the spot, which spares it a task of its own.
+    """
+
+    job: Callable[[], Coroutine[Any, Any, T]]
     latency: Callable[[T], Micros]
+    instant: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -50,6 +54,17 @@ class Until(Operation[bool]):
 
     condition: Callable[[], bool]
     deadline: Micros
+
+
+def _run_now(job: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that awaits nothing. Raises TypeError for one that does."""
+    try:
+        job.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    job.close()
+    raise TypeError(f"{getattr(job, '__qualname__', job)} is said to be instant, but it waits for something real")
 
 
 Fiber = Coroutine[Operation[Any], Any, None]
@@ -155,6 +170,9 @@ class Clock:
                 entry.on_end()
             return
         if isinstance(operation, Work):
+            if operation.instant:
+                self._landed(_run_now(operation.job()), entry, self.now, self._next(), operation)
+                return
             task = asyncio.ensure_future(operation.job())
             self._flying[task] = (entry, self.now, self._next(), operation)
         elif isinstance(operation, Sleep):
@@ -173,9 +191,11 @@ class Clock:
         """Wait for real work; what has finished gets its place on the heap by its declared latency."""
         finished, _ = await asyncio.wait(self._flying, return_when=asyncio.FIRST_COMPLETED)
         for task in finished:
-            entry, start, sequence, work = self._flying.pop(task)
-            result = task.result()
-            heapq.heappush(self._heap, (start + work.latency(result), entry.index, sequence, entry, result))
+            place = self._flying.pop(task)
+            self._landed(task.result(), *place)
+
+    def _landed(self, result: Any, entry: _Entry, start: Micros, sequence: int, work: Work[Any]) -> None:
+        heapq.heappush(self._heap, (start + work.latency(result), entry.index, sequence, entry, result))
 
     async def close(self) -> None:
         """Cancel what is in flight and close every fiber."""

@@ -214,7 +214,6 @@ class _Checked:
         self._seen = 0
         self.blob = writer.blob
         self.checkpoint = writer.checkpoint
-        self.flush = writer.flush
 
     def append(
         self,
@@ -319,9 +318,6 @@ class _Nowhere:
         return ""
 
     def checkpoint(self) -> None:
-        """Nothing to commit."""
-
-    def flush(self) -> None:
         """Nothing to commit."""
 
 

@@ -11,6 +11,7 @@ alignment kappa is the count of completed steps, recorded with every event.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -45,11 +46,15 @@ from emcoop.envs.base import AnyEnvironment
 from emcoop.episode.clock import Clock
 from emcoop.episode.latency import Latency
 from emcoop.episode.post import Post
-from emcoop.episode.seat import ModelFailed, SeatState, label
+from emcoop.episode.seat import ModelFailed, SeatState
 from emcoop.topologies.base import Topology
 
 HISTORY = 256
 """How many entries of the symbolic action history are kept for observations."""
+
+
+TURN_S = 0.005
+"""An episode lets the others go on after so much real time at the latest (or one step, if that takes longer)."""
 
 
 class Limits(StrictModel):
@@ -81,8 +86,6 @@ class Writer(Protocol):
     def blob(self, data: bytes | str) -> str: ...
 
     def checkpoint(self) -> None: ...
-
-    def flush(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ class Table:
         self._seen: dict[AgentId, BaseModel] = {}
         self._seen_blobs: dict[AgentId, str] = {}
         self._plans = 0
-        self._started = time.monotonic()
+        self._started = self._gave_way = time.monotonic()
         self._capabilities = self._all_capabilities()
 
     # -- the log -----------------------------------------------------------------------------------------------
@@ -185,11 +188,19 @@ class Table:
                 await self._reach_barrier()
                 limit = self._spent() or await self._step()
                 self._writer.checkpoint()
+                await self._give_way()
         except ModelFailed as error:
             limit, message = Limit.MODEL, str(error)
         finally:
             await self.clock.close()
         return self._finish(limit, message)
+
+    async def _give_way(self) -> None:
+        """Steps that wait for nothing real must not hold up other episodes, nor the keyboard. Nothing hangs on it."""
+        now = time.monotonic()
+        if now - self._gave_way >= TURN_S:
+            await asyncio.sleep(0)
+            self._gave_way = time.monotonic()
 
     def _deliberate(self, seats: list[SeatState]) -> None:
         """Everybody without a plan starts its turn; who else is not ready keeps the rest waiting."""
@@ -268,7 +279,7 @@ class Table:
     async def _step(self) -> Limit | None:
         """One joint step; returns what ends the episode, if anything does."""
         actions = {agent: self._move(seat) for agent, seat in self.seats.items()}
-        labels = {agent: label(seat.active.action) for agent, seat in self.seats.items() if seat.active}
+        labels = {agent: seat.active.label for agent, seat in self.seats.items() if seat.active}
         named = {agent: seat.task for agent, seat in self.seats.items()}
         begun = {agent: seat.active.progress.steps == 0 for agent, seat in self.seats.items() if seat.active}
         tasks = self.env.constraints(self.state, actions, frozenset(named.values()))
@@ -364,7 +375,6 @@ class Table:
                 "message": message,
             },
         )
-        self._writer.flush()
         return outcome
 
     # -- what steps leave behind -------------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -50,6 +50,7 @@ class ActivePlan:
 
     id: int
     plan: Plan
+    labels: tuple[str, ...]
     index: int = 0
     progress: Progress = field(default_factory=Progress)
     executed: int = 0
@@ -61,13 +62,21 @@ class ActivePlan:
         return self.plan.actions[self.index]
 
     @property
+    def label(self) -> str:
+        """The current symbolic action in one line."""
+        return self.labels[self.index]
+
+    @property
     def left(self) -> int:
         """How many actions are not finished."""
         return len(self.plan.actions) - self.index
 
 
 def label(action: BaseModel) -> str:
-    """A symbolic action in one line: ``push(block_id=1, steps=3)``."""
+    """A symbolic action in one line: ``push(block_id=1, steps=3)``, or what the action itself says as its `brief`."""
+    brief = getattr(action, "brief", None)
+    if brief is not None:
+        return str(brief())
     fields = action.model_dump(mode="json", exclude_none=True)
     name = fields.pop("action_type", type(action).__name__)
     return f"{name}({', '.join(f'{k}={v}' for k, v in fields.items())})"
@@ -81,6 +90,7 @@ class SeatState:
         self.agent = agent
         self.index = agent_index(agent)
         self.mind = mind
+        self._instant = bool(getattr(mind, "instant", False))
         self.role = role
         self.stage: Stage | None = None
         self.active: ActivePlan | None = None
@@ -89,6 +99,7 @@ class SeatState:
         self._unread: list[Message] = []
         self._conversation: list[Message] = []
         self._memory: deque[Note] = deque(maxlen=MEMORY_NOTES)
+        self._noted = 0
         self._feedback: list[Failure] = []
         self._arrived: list[AgentId] = []
         self._heard_from = 0
@@ -133,8 +144,8 @@ class SeatState:
         self._unread.append(message)
         self._arrived.append(message.sender)
         if self.active is not None:
-            progress = self.active.progress
-            self.active.progress = replace(progress, heard=(*progress.heard, message.sender))
+            before = self.active.progress
+            self.active.progress = Progress(before.steps, before.memo, (*before.heard, message.sender))
 
     def unread_from(self, interrupts: Callable[[AgentId], bool]) -> list[int]:
         """The ids of unread messages whose senders may interrupt."""
@@ -149,7 +160,9 @@ class SeatState:
                 self._record_action("start", None)
             outcome = self.mind.act(self.table.state, active.action, active.progress)
             if isinstance(outcome, Primitive):
-                active.progress = replace(active.progress, memo=outcome.memo)
+                before = active.progress
+                if outcome.memo is not before.memo:
+                    active.progress = Progress(before.steps, outcome.memo, before.heard)
                 return outcome.action
             if isinstance(outcome, Done):
                 self._record_action("end", None)
@@ -167,7 +180,8 @@ class SeatState:
         """One primitive of the current action has been executed."""
         if self.active is not None:
             self.active.executed += 1
-            self.active.progress = replace(self.active.progress, steps=self.active.progress.steps + 1)
+            before = self.active.progress
+            self.active.progress = Progress(before.steps + 1, before.memo, before.heard)
 
     def end_plan(self, outcome: str, failure: Failure | None = None) -> None:
         """The active plan is over: ``done``, ``failed``, ``replaced`` or ``truncated``."""
@@ -184,6 +198,7 @@ class SeatState:
     def note(self, kind: str, text: str) -> None:
         """Remember an own event."""
         self._memory.append(Note(self.table.step, kind, text))
+        self._noted += 1
 
     # -- Speaker -----------------------------------------------------------------------------------------------
 
@@ -262,7 +277,7 @@ class SeatState:
         return tuple(agent for agent in self.table.env.agents if agent in reach)
 
     async def _ask(
-        self, faculty: str, call: Callable[[View], Awaitable[Decision[T]]], recipients: tuple[AgentId, ...]
+        self, faculty: str, call: Callable[[View], Coroutine[Any, Any, Decision[T]]], recipients: tuple[AgentId, ...]
     ) -> Decision[T]:
         view = self._view(recipients)
         if view.unread:
@@ -271,7 +286,7 @@ class SeatState:
             for message in view.unread:
                 self.note("read", f"from {message.sender}: {message.content}")
             self._unread.clear()
-        decision = await Work(lambda: call(view), lambda d: self.table.latency(self.agent, d))
+        decision = await Work(lambda: call(view), lambda d: self.table.latency(self.agent, d), self._instant)
         self.usage = self.usage + decision.usage
         record_decision(self.table, self.agent, faculty, view, decision)
         self.table.watch(self.table.step)
@@ -300,6 +315,7 @@ class SeatState:
             seed=derive(table.seed, self.agent, self._decisions),
             state=table.state if self.mind.privileged else None,
             max_chars=table.topology.channel.max_chars,
+            forgotten=self._noted - len(self._memory),
         )
 
     def _commit(self, plan: Plan, origin: str) -> bool:
@@ -313,8 +329,9 @@ class SeatState:
         plan_id = self.table.next_plan_id()
         payload: dict[str, Json] = {"plan_id": plan_id, "origin": origin, "plan": plan.to_json()}
         self.table.record("plan_committed", payload, self.agent)
-        self.active = ActivePlan(plan_id, plan)
-        self.note("plan", f"{plan.task}: {'; '.join(label(a) for a in plan.actions)}")
+        labels = tuple(label(action) for action in plan.actions)
+        self.active = ActivePlan(plan_id, plan, labels)
+        self.note("plan", f"{plan.task}: {'; '.join(labels)}")
         for message in plan.messages:
             self._send(message)
         return self.next_move() is not None
@@ -325,7 +342,7 @@ class SeatState:
         payload: dict[str, Any] = {
             "plan_id": active.id,
             "index": active.index,
-            "action": label(active.action),
+            "action": active.label,
             "status": status,
             "failure": to_json(failure),
         }

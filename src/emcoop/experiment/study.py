@@ -75,7 +75,8 @@ NOTHING = Usage()
 class Progress:
     """An episode has begun (`step` 0), gone on, or ended (`outcome` or `error` is set then).
 
-    `done` of `total` episodes are over, those of earlier runs among them; `spent` is what this run has used.
+    `done` of `total` episodes are over, those of earlier runs among them; `spent` is what finished episodes have used:
+    those of this run, and where there are caps, of earlier ones into the same folder.
     """
 
     cell: Setup
@@ -166,7 +167,7 @@ async def play_episode(
     if again and passing_fault(outcome):
         writer.finish("failed", {"error": f"ModelUnavailable: {outcome.message}"})
     else:
-        writer.finish("finished", end)
+        await writer.finish_soon("finished", end)
     return outcome
 
 

@@ -6,6 +6,7 @@
 from emcoop.log.events import EpisodeRow, Event, Status, validate
 from emcoop.log.export import export_jsonl
 from emcoop.log.reader import LogReader
-from emcoop.log.store import EpisodeWriter, LogStore
+from emcoop.log.store import LogStore
+from emcoop.log.writer import EpisodeWriter
 
 __all__ = ["EpisodeRow", "EpisodeWriter", "Event", "LogReader", "LogStore", "Status", "export_jsonl", "validate"]

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -61,6 +62,7 @@ def event_head(seq: int, cog_time: Micros, env_step: int, agent: AgentId | None,
     return f"[{seq:d},{cog_time:d},{env_step:d},{who},{_quoted(kind)},".encode()
 
 
+@lru_cache(maxsize=4096)
 def _quoted(word: str) -> str:
     return f'"{word}"' if word.isidentifier() and word.isascii() else json.dumps(word, ensure_ascii=False)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import zstandard
 
@@ -24,6 +25,10 @@ DICTIONARY_BYTES = 64 << 10
 
 SAMPLE_BYTES = 512 << 10
 """How much of the latest content a dictionary is trained on."""
+
+TRAINING: dict[str, Any] = {"level": LEVEL, "k": 1024, "d": 8, "f": 18, "accel": 1}
+"""Given the segment's length k, the training searches for no better one: a sixth of the time. Long segments suit
+contents that are nearly alike; on our logs these dictionaries compress better than those that were searched for."""
 
 FIRST_TRAINING = 128 << 10
 """After so many bytes of content the first dictionary is trained; the next ones after four times as many each."""
@@ -69,7 +74,7 @@ class Packer:
 
     def _train(self) -> None:
         try:
-            trained = zstandard.train_dictionary(DICTIONARY_BYTES, list(self._samples), level=LEVEL).as_bytes()
+            trained = zstandard.train_dictionary(DICTIONARY_BYTES, list(self._samples), **TRAINING).as_bytes()
         except zstandard.ZstdError:  # too few or too unlike: the next training sees others
             return
         self._codec = self._keep(trained)
@@ -78,7 +83,7 @@ class Packer:
 
 def pack_dictionary(dictionary: bytes) -> bytes:
     """A dictionary as stored: codec ZSTD, always."""
-    return zstandard.ZstdCompressor(level=19).compress(dictionary)
+    return zstandard.ZstdCompressor(level=9).compress(dictionary)
 
 
 def unpack_dictionary(stored: bytes) -> bytes:

@@ -7,6 +7,7 @@ digest depends on nothing else. One thread writes; any number of processes may r
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import sqlite3
 import time
@@ -19,10 +20,11 @@ from emcoop.core.canonical import canonical_json
 from emcoop.core.errors import LogError
 from emcoop.core.types import AgentId, Json, Micros
 from emcoop.log.database import open_for_writing, transaction, translated
-from emcoop.log.events import EpisodeRow, Status, event_head
+from emcoop.log.events import EpisodeRow, Status
 from emcoop.log.lock import WriterLock, cannot_write
 from emcoop.log.packing import ZSTD, Packer, pack_dictionary, unpack_dictionary
 from emcoop.log.reader import read_episodes
+from emcoop.log.writer import EpisodeWriter
 
 FLUSH_EVENTS = 5_000
 """So many events are buffered at most; the store then flushes by itself."""
@@ -39,6 +41,17 @@ PACK_BYTES = 128 << 10
 
 COMMIT_S = 0.1
 """Steps that follow one another faster, of one episode or of many, share a commit."""
+
+SHARED_S = 0.02
+"""So long the end of an episode may wait for those of others, to share a commit with them."""
+
+ASKED_AT_ONCE = 500
+"""Of so many blobs one query asks whether they are there; SQLite admits 999 values in a statement, or more."""
+
+End = tuple[Status, str, str, int]
+"""How an episode ended: status, digest, outcome, and its number."""
+
+ENDED = "UPDATE episodes SET status = ?, digest = ?, outcome = ? WHERE id = ?"
 
 REMEMBERED_BLOBS = 200_000
 """Of so many blobs the store knows that it has kept them already; a forgotten one is only compressed again."""
@@ -65,6 +78,8 @@ class LogStore:
         self._event_packer = self._packer("event", EVENT_LEAST)
         self._known: dict[bytes, None] = {}
         self._writers: dict[tuple[str, int], EpisodeWriter] = {}
+        self._ends: list[End] = []
+        self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
         self._committed = time.monotonic()
 
@@ -132,7 +147,7 @@ class LogStore:
             with translated(self.path):
                 with transaction(self._db):
                     for writer in self._writers.values():
-                        self._end(writer.id, Status.INTERRUPTED, None, None)
+                        self._db.execute(ENDED, (Status.INTERRUPTED, None, None, writer.id))
                 self._leave_one_file()
         finally:
             self._db.close()
@@ -183,8 +198,11 @@ class LogStore:
 
     def flush(self) -> None:
         """Commit everything that was appended. Raises LogFull; the buffer is kept then, for another try."""
-        if not (self._events or self._packed or self._contents or self._packs):
-            return
+        if self._events or self._packed or self._contents or self._packs or self._ends:
+            self._commit()
+
+    def _commit(self, *ends: End) -> None:
+        """Commit what was appended and, in the same transaction, the ends of episodes."""
         with translated(self.path):
             self._pack_blobs()
         self._pack_events()
@@ -195,19 +213,34 @@ class LogStore:
             self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?)", self._blobs)
             self._db.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._packed)
             self._db.executemany("INSERT OR IGNORE INTO host VALUES (?, ?, ?)", self._host)
+            self._db.executemany(ENDED, (*self._ends, *ends))
         self._packed.clear()
         self._host.clear()
         self._blobs.clear()
         self._packs.clear()
         self._dictionaries.clear()
+        self._ends.clear()
+        self._settle(None)
         self._committed = time.monotonic()
+
+    def _settle(self, error: LogError | None) -> None:
+        """Tell those who wait for a shared commit that it is done, or why it is not."""
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if future.done():
+                continue  # nobody waits any more: the episode was cancelled at its very end
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
 
     def _pack_blobs(self) -> None:
         """Contents that the log does not have yet, joined into packs of about PACK_BYTES."""
         pack: list[tuple[bytes, bytes]] = []
         size = 0
+        kept = self._kept()
         for key, content in self._contents:
-            if self._db.execute("SELECT 1 FROM blobs WHERE hash = ?", (key,)).fetchone() is None:
+            if key not in kept:
                 pack.append((key, content))
                 size += len(content)
             if size >= PACK_BYTES:
@@ -217,6 +250,15 @@ class LogStore:
             self._add_pack(pack)
         self._contents.clear()
         self._content_bytes = 0
+
+    def _kept(self) -> set[bytes]:
+        """Which of the buffered contents the log has already."""
+        kept: set[bytes] = set()
+        for start in range(0, len(self._contents), ASKED_AT_ONCE):
+            keys = [key for key, _ in self._contents[start : start + ASKED_AT_ONCE]]
+            marks = ",".join("?" * len(keys))
+            kept.update(key for (key,) in self._db.execute(f"SELECT hash FROM blobs WHERE hash IN ({marks})", keys))
+        return kept
 
     def _add_pack(self, contents: list[tuple[bytes, bytes]]) -> None:
         self._last_pack += 1
@@ -266,74 +308,32 @@ class LogStore:
         return digest.hexdigest()
 
     def _finish(self, writer: EpisodeWriter, status: Status, digest: str, outcome: Mapping[str, Json]) -> None:
-        self.flush()
-        with translated(self.path), transaction(self._db):
-            self._end(writer.id, status, digest, canonical_json(outcome).decode())
+        self._commit((status, digest, canonical_json(outcome).decode(), writer.id))
         del self._writers[writer.cell, writer.seed]
 
-    def _end(self, episode: int, status: Status, digest: str | None, outcome: str | None) -> None:
-        values = (status, digest, outcome, episode)
-        self._db.execute("UPDATE episodes SET status = ?, digest = ?, outcome = ? WHERE id = ?", values)
+    async def _finish_soon(
+        self, writer: EpisodeWriter, status: Status, digest: str, outcome: Mapping[str, Json]
+    ) -> None:
+        if len(self._writers) == 1:  # nobody to share a commit with
+            self._finish(writer, status, digest, outcome)
+            return
+        loop = asyncio.get_running_loop()
+        committed: asyncio.Future[None] = loop.create_future()
+        del self._writers[writer.cell, writer.seed]
+        self._ends.append((status, digest, canonical_json(outcome).decode(), writer.id))
+        self._waiting.append(committed)
+        loop.call_later(SHARED_S, self._commit_ends)
+        try:
+            await committed
+        except LogError:
+            self._writers[writer.cell, writer.seed] = writer
+            raise
 
-
-class EpisodeWriter:
-    """Writes one episode; made by `LogStore.start`."""
-
-    def __init__(self, store: LogStore, episode: int, cell: str, seed: int) -> None:
-        self.id = episode
-        self.cell = cell
-        self.seed = seed
-        self._store = store
-        self._seq = 0
-        self._hash = hashlib.sha256()
-        self._ended = False
-
-    def append(
-        self,
-        kind: str,
-        payload: Mapping[str, Json],
-        *,
-        cog_time: Micros,
-        env_step: int,
-        agent: AgentId | None = None,
-        host: Mapping[str, Json] | None = None,
-    ) -> int:
-        """Append one event and return its number in the episode, from 0.
-
-        `cog_time` is microseconds of simulated time, `env_step` the number of steps completed by then. `host`
-        holds facts of this machine and this run (real time); they are kept outside the digest. The payload is
-        copied now. Raises TypeError or ValueError for what has no canonical JSON, LogError after `finish` or
-        `LogStore.close`.
-        """
-        if self._ended:
-            raise LogError(f"{self._store.path}: episode {self.id} has ended; nothing can be appended to it")
-        body = canonical_json(payload)
-        seq = self._seq
-        self._hash.update(event_head(seq, cog_time, env_step, agent, kind) + body + b"]\n")
-        self._seq = seq + 1
-        self._store._append((self.id, seq, cog_time, env_step, agent, kind, body), host)
-        return seq
-
-    def blob(self, data: bytes | str) -> str:
-        """Keep data by its content; returns its SHA-256 in hexadecimal. Text is kept as UTF-8."""
-        return self._store._keep(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
-
-    def checkpoint(self) -> None:
-        """A step of the episode is over: commit, unless the last commit is less than COMMIT_S ago. Raises LogFull."""
-        self._store._checkpoint()
-
-    def flush(self) -> None:
-        """Commit what was appended, by this episode and the others of the store. Raises LogFull."""
-        self._store.flush()
-
-    @property
-    def digest(self) -> str:
-        """The digest of what was appended so far (see docs/log.md)."""
-        return self._hash.hexdigest()
-
-    def finish(self, status: str, outcome: Mapping[str, Json]) -> None:
-        """End the episode: ``finished`` or ``failed``. Commits. Raises LogFull, and LogError the second time."""
-        if self._ended:
-            raise LogError(f"{self._store.path}: episode {self.id} has ended already")
-        self._store._finish(self, Status(status), self.digest, outcome)
-        self._ended = True
+    def _commit_ends(self) -> None:
+        if not self._ends or self._closed:
+            return
+        try:
+            self._commit()
+        except LogError as error:
+            self._ends.clear()
+            self._settle(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import sqlite3
@@ -11,6 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from emcoop.core.canonical import canonical_json, content_hash, to_json
+from emcoop.core.errors import ModelRefused, ModelUnavailable
 from emcoop.core.types import Json, Usage
 from emcoop.models.base import Completion, Model, Settings, Turn
 
@@ -106,7 +108,8 @@ class Cached:
     """A model that looks in the cache first and keeps every answer it gets.
 
     The key covers what determines an answer: the adapter's own description (name, address, options), the turns,
-    the schema, and all settings except the timeout; `Settings.sample` tells repeats apart.
+    the schema, and all settings except the timeout; `Settings.sample` tells repeats apart. Equal questions that are
+    asked while the first is on its way wait for its answer, and count as answered from the cache; or for its failure.
     """
 
     def __init__(self, model: Model, cache: AnswerCache, identity: Mapping[str, Json]) -> None:
@@ -114,6 +117,7 @@ class Cached:
         self.name = model.name
         self.cache = cache
         self.identity = identity
+        self._asked: dict[str, asyncio.Future[Completion]] = {}
 
     async def complete(
         self, turns: Sequence[Turn], *, schema: Mapping[str, Json] | None, settings: Settings
@@ -121,11 +125,25 @@ class Cached:
         """See `Model.complete`."""
         asked = {name: value for name, value in asdict(settings).items() if name != "timeout_s"}
         key = content_hash([self.identity, list(turns), schema, asked])
+        while (first := self._asked.get(key)) is not None:
+            await asyncio.wait([first])
+            if not first.cancelled():
+                return replace(first.result(), faults=(), cached=True)
         kept = self.cache.get(key)
         if kept is not None:
             return kept
-        done = await self.model.complete(turns, schema=schema, settings=settings)
-        self.cache.put(key, done)
+        answer = self._asked[key] = asyncio.get_running_loop().create_future()
+        try:
+            done = await self.model.complete(turns, schema=schema, settings=settings)
+            self.cache.put(key, done)
+            answer.set_result(done)
+        except (ModelUnavailable, ModelRefused) as failure:
+            answer.set_exception(failure)
+            answer.exception()  # it is raised here, so nobody need hear of it again
+            raise
+        finally:
+            del self._asked[key]
+            answer.cancel()  # whoever asked first was cancelled: the next one asks
         return done
 
     def describe(self) -> Mapping[str, Json]:

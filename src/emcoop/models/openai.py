@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from emcoop.core.errors import MissingDependency
 from emcoop.core.types import Json, Usage
 from emcoop.models.attempt import AttemptFailed, public
 from emcoop.models.base import Completion, Fault, Settings, Turn
+from emcoop.models.lanes import Lanes
 from emcoop.models.money import cost_usd
 from emcoop.models.parsing import encodable, parsed_or_none
 from emcoop.models.remote import count, error_text, failed_attempt, json_body, public_url, with_schema_in_words
@@ -68,7 +70,9 @@ class OpenAIModel:
         self._sdk = openai
         self._key = key
         # A server of one's own often wants no key, but the client insists on one.
-        self._client = openai.AsyncOpenAI(api_key=key or "none", base_url=own, max_retries=0)
+        first = openai.AsyncOpenAI(api_key=key or "none", base_url=own, max_retries=0)
+        self._lanes = Lanes(first, lambda: first.copy(http_client=openai.DefaultAsyncHttpxClient()))
+        self._reply_type = _reply_type(openai)
         self.name = f"openai:{name}"
         self.model = name
         self.base_url = own
@@ -86,9 +90,14 @@ class OpenAIModel:
             used = self._dialect
             request = self._request(tuple(turns), schema, settings)
             try:
-                reply = await self._client.chat.completions.with_raw_response.create(
-                    **request, timeout=settings.timeout_s
-                )
+                with self._lanes.lane() as client:
+                    # Not `chat.completions.create`, which walks through the whole schema to check its types.
+                    reply = await client.post(
+                        "/chat/completions",
+                        body=request,
+                        cast_to=self._reply_type,
+                        options={"timeout": settings.timeout_s},
+                    )
                 break
             except self._sdk.BadRequestError as error:
                 if used != self._dialect:
@@ -175,7 +184,13 @@ class OpenAIModel:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        await self._lanes.aclose()
+
+
+def _reply_type(sdk: Any) -> Any:
+    """The class of a reply in the HTTP package that this version of the SDK stands on."""
+    client = next(kind for kind in sdk.DefaultAsyncHttpxClient.__mro__ if kind.__name__ == "AsyncClient")
+    return sys.modules[client.__module__.partition(".")[0]].Response
 
 
 def make(name: str, *, base_url: str | None = None) -> OpenAIModel:

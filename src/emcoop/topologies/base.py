@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import Field
@@ -133,8 +134,14 @@ class Topology:
 
     def hears(self, sender: AgentId) -> tuple[AgentId, ...]:
         """The agents that this sender can reach directly, in index order."""
-        reached = {j for i, j in self.edges() if i == sender}
-        return tuple(agent for agent in self.team if agent in reached)
+        return self._reached[sender]
+
+    @cached_property
+    def _reached(self) -> Mapping[AgentId, tuple[AgentId, ...]]:
+        reached: dict[AgentId, set[AgentId]] = {agent: set() for agent in self.team}
+        for i, j in self.edges():
+            reached[i].add(j)
+        return {i: tuple(agent for agent in self.team if agent in theirs) for i, theirs in reached.items()}
 
     def describe(self) -> Mapping[str, Json]:
         """Name, parameters, roles and edges for the log."""

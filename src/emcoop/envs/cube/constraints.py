@@ -17,19 +17,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from emcoop.core.types import AgentId, Constraint, Move, TaskConstraints, TaskId, agent_names, primitive_of
-from emcoop.envs.cube.contact import at_face, faced_block, parse_task, task_name
+from emcoop.envs.cube.contact import at_face, parse_task, standing, task_name
 from emcoop.envs.cube.rules import chain, pushed_block
-from emcoop.envs.cube.state import DCOL, DOWN, DROW, LEFT, PUSH_OF_SIDE, RIGHT, SIDE_OF_PUSH, UP, CubeState
+from emcoop.envs.cube.state import DCOL, DROW, PUSH_OF_SIDE, CubeState
 
 
 def active_tasks(state: CubeState, named: frozenset[TaskId]) -> list[tuple[int, str]]:
     """G_t: tasks at whose face somebody stands, and those named by a plan; (block, face), sorted."""
-    tasks = set()
-    for agent in range(len(state.agents)):
-        for direction in (UP, DOWN, LEFT, RIGHT):
-            block = faced_block(state, agent, direction)
-            if block is not None:
-                tasks.add((block, SIDE_OF_PUSH[direction]))
+    tasks = {(block, side) for block, sides in standing(state).items() for side in sides}
     for name in named:
         parsed = parse_task(name)
         if parsed is not None and parsed[0] < len(state.blocks) and state.alive[parsed[0]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from emcoop.core.types import TaskId
 from emcoop.envs.cube.state import DCOL, DOWN, DROW, LEFT, PUSH_OF_SIDE, RIGHT, SIDES, UP, CubeState
 
@@ -23,14 +26,46 @@ def parse_task(task: TaskId) -> tuple[int, str] | None:
 def faced_block(state: CubeState, agent: int, direction: int) -> int | None:
     """The block that a contiguous line of agents, this one at any place in it, faces in this direction."""
     side = state.side
-    row, col = (int(v) for v in state.agents[agent])
+    row, col = state.agents[agent].tolist()
     while True:
         row, col = row + DROW[direction], col + DCOL[direction]
         if not (0 <= row < side and 0 <= col < side):
             return None
-        cell = int(state.grid[row, col])
+        cell = state.grid.item(row, col)
         if cell >= 0:
             return cell - 1 if cell > 0 else None
+
+
+@lru_cache(maxsize=64)
+def standing(state: CubeState) -> Mapping[int, Mapping[str, tuple[int, ...]]]:
+    """For each block that agents stand at, or in line behind: face -> these agents, by index.
+
+    Kept for the latest states, since all observations and the constraints of one state ask for the same.
+    """
+    found: dict[int, dict[str, tuple[int, ...]]] = {}
+    for side in SIDES:
+        for agent, block in enumerate(_faced_blocks(state, PUSH_OF_SIDE[side])):
+            if block >= 0:
+                there = found.setdefault(block, {})
+                there[side] = (*there.get(side, ()), agent)
+    return found
+
+
+def _faced_blocks(state: CubeState, direction: int) -> list[int]:
+    """What `faced_block` says of every agent, -1 for none; a line of agents is followed once for all in it."""
+    places, side = state.agents.tolist(), state.side
+    known: list[int | None] = [None] * len(places)
+    for agent in range(len(places)):
+        line, cell = [], -(agent + 1)
+        while cell < 0 and known[-cell - 1] is None:
+            line.append(-cell - 1)
+            row, col = places[-cell - 1]
+            row, col = row + DROW[direction], col + DCOL[direction]
+            cell = state.grid.item(row, col) if 0 <= row < side and 0 <= col < side else 0
+        block = cell - 1 if cell >= 0 else known[-cell - 1]
+        for member in line:
+            known[member] = block
+    return [-1 if block is None else block for block in known]
 
 
 def push_direction(state: CubeState, agent: int, block: int) -> int | None:

@@ -6,6 +6,7 @@ Agents start in the column opposite the goal.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib.resources import files
 from math import ceil
 from pathlib import Path
@@ -90,11 +91,16 @@ class Level(StrictModel):
 def read_level(name: str) -> Level:
     """A built-in level, or a level file by its path. Raises ConfigError, for an unknown name with the nearest."""
     if name in BUILTIN:
-        path = Path(str(files("emcoop.envs.cube") / "levels" / f"{name}.yaml"))
-        return load(Level, read_yaml(path), f"level {name}")
+        return _builtin(name)
     if name.endswith((".yaml", ".yml")):
         return load(Level, read_yaml(Path(name)), name)
     raise ConfigError(f"cube has no level {name!r}; {nearest(name, BUILTIN)}; a scenario is named by its .yaml path")
+
+
+@lru_cache
+def _builtin(name: str) -> Level:
+    path = Path(str(files("emcoop.envs.cube") / "levels" / f"{name}.yaml"))
+    return load(Level, read_yaml(path), f"level {name}")
 
 
 def check_level(level: Level, agents: int, name: str) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from emcoop.core.types import ActionRecord, AgentId, agent_index
-from emcoop.envs.cube.contact import faced_block
-from emcoop.envs.cube.state import PUSH_OF_SIDE, RESULTS, SIDES, CubeState
+from emcoop.core.types import ActionRecord, AgentId, agent_index, agent_names
+from emcoop.envs.cube.contact import standing
+from emcoop.envs.cube.state import RESULTS, CubeState
 
 HISTORY_STEPS = 5
 """How many past steps of the action history an observation shows."""
@@ -82,16 +82,8 @@ class CubeObservation(_Seen):
 def observe(state: CubeState, agent: AgentId, horizon: int, history: Sequence[ActionRecord]) -> CubeObservation:
     """The symbolic observation."""
     side = state.side
-    agents = tuple(SeenAgent(id=f"agent_{i}", row=r, col=c) for i, (r, c) in enumerate(state.agents.tolist()))
-    faces = _faces(state)
-    alive = state.alive.tolist()
-    blocks = [
-        SeenBlock(id=b, weight=weight, row=row, col=col, distance=side - col - weight, faces=faces.get(b, {}))
-        for b, (row, col, weight) in enumerate(state.blocks.tolist())
-        if alive[b]
-    ]
+    agents, blocks, delivered = _world(state)
     recent = takewhile(lambda record: record.step >= state.step - HISTORY_STEPS, reversed(history))
-    past = tuple(reversed([_seen_action(record) for record in recent]))
     return CubeObservation(
         agent=agent,
         step=state.step,
@@ -99,35 +91,44 @@ def observe(state: CubeState, agent: AgentId, horizon: int, history: Sequence[Ac
         side=side,
         goal_column=side - 1,
         agents=agents,
-        blocks=tuple(blocks),
-        delivered=tuple(int(b) for b in np.flatnonzero(state.alive == 0)),
-        last_result=RESULTS[int(state.last[agent_index(agent), 0])],
-        history=past,
+        blocks=blocks,
+        delivered=delivered,
+        last_result=RESULTS[state.last.item(agent_index(agent), 0)],
+        history=_past(tuple(recent)),
     )
 
 
-@lru_cache(maxsize=4096)
-def _seen_action(record: ActionRecord) -> SeenAction:
-    """Made once for all agents and steps that see it."""
-    return SeenAction(
-        agent=record.agent,
-        step=record.step,
-        action=record.action,
-        primitive=record.primitive,
-        status=record.status,
+@lru_cache(maxsize=64)
+def _world(state: CubeState) -> tuple[tuple[SeenAgent, ...], tuple[SeenBlock, ...], tuple[int, ...]]:
+    """What all agents see alike: the agents, the blocks, and which blocks have been delivered."""
+    names = agent_names(len(state.agents))
+    agents = tuple(SeenAgent(id=name, row=r, col=c) for name, (r, c) in zip(names, state.agents.tolist(), strict=True))
+    there = standing(state)
+    blocks: list[SeenBlock] = []
+    delivered: list[int] = []
+    for b, ((row, col, weight), alive) in enumerate(zip(state.blocks.tolist(), state.alive.tolist(), strict=True)):
+        if not alive:
+            delivered.append(b)
+            continue
+        faces = {face: tuple(names[i] for i in who) for face, who in there.get(b, {}).items()}
+        distance = state.side - col - weight
+        blocks.append(SeenBlock(id=b, weight=weight, row=row, col=col, distance=distance, faces=faces))
+    return agents, tuple(blocks), tuple(delivered)
+
+
+@lru_cache(maxsize=64)
+def _past(newest_first: tuple[ActionRecord, ...]) -> tuple[SeenAction, ...]:
+    """The action history, oldest first."""
+    return tuple(
+        SeenAction(
+            agent=record.agent,
+            step=record.step,
+            action=record.action,
+            primitive=record.primitive,
+            status=record.status,
+        )
+        for record in reversed(newest_first)
     )
-
-
-def _faces(state: CubeState) -> dict[int, dict[str, tuple[str, ...]]]:
-    """For each block that agents stand at, or in line behind: face -> these agents, by index."""
-    found: dict[int, dict[str, tuple[str, ...]]] = {}
-    for side in SIDES:
-        for agent in range(len(state.agents)):
-            block = faced_block(state, agent, PUSH_OF_SIDE[side])
-            if block is not None:
-                there = found.setdefault(block, {})
-                there[side] = (*there.get(side, ()), f"agent_{agent}")
-    return found
 
 
 def describe(seen: CubeObservation) -> str:

@@ -20,14 +20,10 @@ if a wall or an agent is in the way. Blocks cannot be pulled.
 
 AGENTS: an agent fills one cell. Two agents cannot share or swap cells; the smaller index wins a contested cell.
 
-ACTIONS of a plan, carried out one primitive step at a time:
-- move(direction, num_steps): direction up, down, left or right, 1 to 10 steps
-- wait(num_steps): 1 to 10 steps
-- push(block_id, num_steps): push the block at whose face you stand, 1 to 10 steps
-- move_to_block(block_id, side, slot): walk to a free cell of that face; slot is optional, from 0
-- rendezvous(block_id, side, timeout): walk to that face and wait until enough agents stand there
-- yield(): step aside
-- wait_for(agent_id, event, row, col, timeout): wait for a teammate's message or position
+ACTIONS of a plan, carried out one primitive step at a time: move so many cells; wait; push the block at whose face \
+you stand; move_to_block walks to a free cell of that face (the optional slot says which, from 0); rendezvous walks \
+there and waits until enough agents stand there; yield steps aside; wait_for waits for a teammate's message, or until \
+it stands at (row, col).
 
 TASK: name the block and the face where you will stand, e.g. block_0:left, or none."""
 
@@ -37,9 +33,8 @@ steps.
 Weight w = a w x w square = w agents pushing the same face in the same step. Face left pushes right, right pushes \
 left, up pushes down, down pushes up. Agents lined up behind a pusher count. Touching blocks add their weights. Walls \
 and agents block. No pulling. One agent per cell, no swaps, smaller index first.
-Plan = task (block_ID:FACE or none) and actions: move(direction, num_steps), wait(num_steps), \
-push(block_id, num_steps), move_to_block(block_id, side, slot), rendezvous(block_id, side, timeout), yield(), \
-wait_for(agent_id, event, row, col, timeout). Steps are 1 to 10. Push only where you stand at the face."""
+Plan = task (block_ID:FACE or none) and actions: move, wait, push (only where you stand at the face), move_to_block, \
+rendezvous (go there and wait for enough agents), yield, wait_for (a teammate's message, or it at row and col)."""
 
 _STORY = """\
 You work in a warehouse with a floor of {side} by {side} tiles (row 0 is at the top, column 0 at the left). Square \
@@ -53,10 +48,8 @@ be pushed as one load. Nobody can pull, share a tile or trade places; a wall or 
 two want the same tile, the one with the smaller number gets it.
 
 Say which task you take (like block_0:left: the crate and the face where you stand, or none) and list your actions: \
-move(direction, num_steps); wait(num_steps); push(block_id, num_steps), only from a face; move_to_block(block_id, \
-side, slot) to walk to a face; rendezvous(block_id, side, timeout) to walk there and wait for enough colleagues; \
-yield() to step aside; wait_for(agent_id, event, row, col, timeout) for a colleague's message or position. All \
-num_steps are 1 to 10."""
+move; wait; push, only from a face; move_to_block to walk to a face; rendezvous to walk there and wait for enough \
+colleagues; yield to step aside; wait_for a colleague's message or position."""
 
 _TEXTS = {"full": _FULL, "short": _SHORT, "story": _STORY}
 

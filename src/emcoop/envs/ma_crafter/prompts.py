@@ -9,18 +9,18 @@ from emcoop.envs.ma_crafter.constants import CRAFTED, PLACED
 from emcoop.envs.ma_crafter.recipes import COOPERATIVE, GIVES, RECIPES, THINGS
 
 _ACTIONS = """\
-- noop(num_steps): do nothing for 1 to 10 steps
-- move(direction, num_steps): left, right, up or down, 1 to 10 steps; a step against an obstacle only turns you
-- navigate(object_type, item_id, timeout): walk to a target of your list until you face it, e.g. tree 3, or agent 1 \
-for a teammate; or walk to a cell: object_type cell with row and col
-- collect(target, timeout): take {targets} within {reach}; the same for drink (water), cow (several blows), plant \
-(ripe) and sapling (from grass, rarely found); or fight the zombie or skeleton beside you; with a timeout you keep \
-trying for so many steps, until enough agents take part
-- craft(item, timeout): {tools}
-- place(item): stone, table, furnace or plant (a sapling) onto the cell you face
-- share(recipient_agent_id, resource_type, quantity): give items to a teammate within {share} of you
-- sleep(): until your energy is full or something wakes you
-- wait_for(agent_id, event, row, col, timeout): until a teammate's message arrives, or it stands at (row, col)"""
+- noop: do nothing
+- move: go so many steps; a step against an obstacle only turns you
+- navigate: walk to a target of your list until you face it, e.g. tree 3, or agent 1 for a teammate; or walk to a \
+cell: object_type cell with row and col
+- collect: take {targets} within {reach}; the same for drink (water), cow (several blows), plant (ripe) and sapling \
+(from grass, rarely found); or fight the zombie or skeleton beside you; with a timeout you keep trying for so many \
+steps, until enough agents take part
+- craft: {tools}
+- place: stone, table, furnace or plant (a sapling) onto the cell you face
+- share: give items to a teammate within {share} of you
+- sleep: until your energy is full or something wakes you
+- wait_for: until a teammate's message arrives, or it stands at (row, col)"""
 
 _FULL = """\
 You are one of a team of {agents} in MA-Crafter, an open world of {size} rows and {size} columns, counted from 0 at \
