@@ -18,14 +18,16 @@ from pydantic import BaseModel, ValidationError
 
 from emcoop.core.errors import ConfigError
 from emcoop.core.seeds import Stream
-from emcoop.core.types import NO_TASK, Constraint, Failure, Plan
+from emcoop.core.types import NO_TASK, Constraint, Failure, Plan, primitive_of
 from emcoop.envs import ENVS
 from emcoop.envs.base import Done, Failed, Primitive, Progress
 from emcoop.envs.policy import HasPolicies
 
 CASES = {
     "cube": [(1, "easy"), (3, "easy"), (3, "hard"), (2, "medium"), (6, "curriculum")],
+    "exchange": [(1, "easy"), (3, "easy"), (2, "hard"), (5, "short")],
     "ma-crafter": [(1, "easy"), (3, "hard"), (2, "medium"), (6, "hard-scaled")],
+    "maze": [(1, "easy"), (2, "easy"), (3, "medium"), (5, "hard")],
 }
 """Team sizes and levels per world; a world that is not listed is tried with three agents at ``easy``."""
 
@@ -291,7 +293,8 @@ def carry_out(env: Any, state: Any, agent: str, action: BaseModel, stream: Strea
         assert env.ground(state, agent, action, progress) == grounding, "grounding a step twice differs"
         if not isinstance(grounding, Primitive):
             return grounding, state
-        assert 0 <= grounding.action < len(env.primitives)
+        assert 0 <= primitive_of(grounding.action) < len(env.primitives)
+        assert json.loads(json.dumps(grounding.action)) == grounding.action
         assert json.loads(json.dumps(grounding.memo)) == grounding.memo
         assert progress.steps < env.horizon
         transition = env.step(state, joint(env, stream) | {agent: grounding.action})

@@ -1,12 +1,13 @@
 """Which faculty of which seat makes the difference: the cells of factorial experiments.
 
 A *factor* is something that another agent (the oracle, the null agent, a healthy policy) can take over: a faculty of a
-seat, or a whole seat. A *coalition* is the set of factors that are taken over; each is a cell.
+seat, or a whole seat; or an intervention that does a part of the work for the team. A *coalition* is the set of factors
+that are taken over; each is a cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, TypeAlias
@@ -55,6 +56,21 @@ def by_seat(setup: Setup, source: str = "oracle", extent: Extent = "full") -> De
 
     def cell(coalition: Coalition) -> Setup:
         return apply(setup, [f"faculty:{given}@" + "+".join(str(i) for i, n in enumerate(names) if n in coalition)])
+
+    return _design(names, setup, cell, extent)
+
+
+def by_intervention(setup: Setup, factors: Sequence[str], extent: Extent = "full") -> Design:
+    """Whole interventions as factors, each named as it is written (``assist:request``): what helps, and with what.
+
+    They are applied in the order of `factors`. Raises ConfigError, also for one that is named twice.
+    """
+    names = tuple(factors)
+    if len(set(names)) != len(names):
+        raise ConfigError(f"a factor is named twice among {', '.join(names)}")
+
+    def cell(coalition: Coalition) -> Setup:
+        return apply(setup, [name for name in names if name in coalition])
 
     return _design(names, setup, cell, extent)
 

@@ -22,7 +22,10 @@ ALONE = ("random", "noop", "greedy", "oracle", "team-oracle")
 """Reference teams that may be named among the arms."""
 
 MOST_CELLS = 1_000_000
-PLAIN = ("random", "noop", "greedy", "scripted", "oracle", "team-oracle", "human", "null")
+PLAIN = (
+    *("random", "noop", "greedy", "scripted", "oracle", "team-oracle", "human", "null"),
+    *("silent", "noisy", "half-map", "random-walk"),
+)
 """Agents that take neither a model nor options; in a mixed team both go to the other seats."""
 
 
@@ -70,10 +73,11 @@ class Matrix(StrictModel):
     `agent` names who plays, or one agent for each seat (``llm+scripted``). `prompt` are prompt variants, `intervention`
     values are one intervention, several in order (a list), or ``none``. `exclude` leaves combinations out.
 
-    `set` has dotted keys of a set-up, such as ``limits.max_tokens``, `options` goes to the agents of a team that take
-    any. `interventions` change every cell, in order. `references` are the floors and the ceiling that are played
-    beside, alone with their world. `arms` adds invariant arms by name: those of ARMS to every cell without an
-    intervention, and further references.
+    `set` has dotted keys of a set-up, such as ``limits.max_tokens``, `env_options` the options of environments by
+    their names (``ma-crafter: {mobs: cows}``), `options` goes to the agents of a team that take any. `interventions`
+    change every cell, in order. `references` are the floors and the ceiling that are played beside, alone with their
+    world. `arms` adds invariant arms by name: those of ARMS to every cell without an intervention, and further
+    references.
     """
 
     env: Texts
@@ -87,6 +91,7 @@ class Matrix(StrictModel):
     exclude: tuple[Exclude, ...] = ()
     seeds: str | int = "0-9"
     set: dict[str, Any] = {}
+    env_options: dict[str, dict[str, Any]] = {}
     options: dict[str, Any] = {}
     interventions: tuple[str, ...] = ()
     references: tuple[str, ...] = REFERENCES
@@ -120,7 +125,7 @@ class Matrix(StrictModel):
         names = dict.fromkeys((*self.references, *(arm for arm in self.arms if arm not in ARMS)))
         found = {}
         for (env, level, agents), agent in product(worlds, names):
-            world = {key: value for key, value in _tree(self.set).items() if key in ("env_options", "limits")}
+            world = {key: value for key, value in self._settings_of(env).items() if key in ("env_options", "limits")}
             axes = {"env": env, "level": level, "agents": agents, "team": (SeatConfig(agent=agent),)}
             cell = load(Setup, {**world, **axes}, "set")
             if cell.cell not in own and (agent in self.arms or _ships(cell, agent)):
@@ -136,6 +141,15 @@ class Matrix(StrictModel):
         for arm in self.arms:
             if arm not in known:
                 raise ConfigError(f"arms: unknown arm {arm!r}; {nearest(arm, known)}")
+        for env in self.env_options:
+            if env not in self.env:
+                raise ConfigError(f"env_options: {env!r} is not among the environments; {nearest(env, self.env)}")
+
+    def _settings_of(self, env: str) -> dict[str, Any]:
+        """What `set` and `env_options` say about a cell of this environment, as nested mappings."""
+        tree = _tree(self.set)
+        options = {**tree.get("env_options", {}), **self.env_options.get(env, {})}
+        return {**tree, "env_options": options} if options else tree
 
     def _combinations(self) -> Iterator[dict[str, Any]]:
         """The values of every cell that no rule leaves out, by axis."""
@@ -154,7 +168,7 @@ class Matrix(StrictModel):
                     yield apply(cell, ARMS[arm])
 
     def _cell(self, axes: Mapping[str, Any]) -> Setup:
-        data = _tree(self.set)
+        data = self._settings_of(axes["env"])
         world = {name: axes[name] for name in ("env", "level", "agents", "topology")}
         for key in (*world, "team", "interventions", "control"):
             if key in data:

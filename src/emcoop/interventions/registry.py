@@ -6,6 +6,8 @@ from emcoop.core.registry import Registry
 
 _COMMUNICATION = "emcoop.interventions.communication:"
 _SEATS = "emcoop.interventions.seats:"
+_DIALOGUE = "emcoop.interventions.dialogue:"
+_EXCHANGE = "emcoop.interventions.exchange:"
 
 INTERVENTIONS = Registry(
     "intervention",
@@ -30,6 +32,15 @@ INTERVENTIONS = Registry(
         "incompetent": _SEATS + "incompetent",
         "adversary": _SEATS + "adversary",
         "relay": _SEATS + "relay",
+        "primer": _DIALOGUE + "primer",
+        "recovery": _DIALOGUE + "recovery",
+        "alone": _DIALOGUE + "alone",
+        "assist": _EXCHANGE + "assist",
+        "incentive": _EXCHANGE + "incentive",
+        "policy": _EXCHANGE + "policy",
+        "hide": _EXCHANGE + "hide",
+        "bandwidth": _EXCHANGE + "bandwidth",
+        "habit": _EXCHANGE + "habit",
     },
 )
 """Each entry is an `Intervention`."""

@@ -1,0 +1,125 @@
+"""The extractor of the free mode against ways that people read off the same words."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.maze.maze_kit import maze_of
+from tests.maze.maze_transcripts import DEVELOPED, HELD_OUT, LATER, MAZES, Dialogue
+
+from emcoop.envs.maze.extract import REASONS, Extraction, extract
+from emcoop.envs.maze.rules import own_words
+from emcoop.envs.maze.state import LETTERS, moved
+
+ONE = maze_of(MAZES["one"])
+EVERY = [*DEVELOPED, *HELD_OUT, *LATER]
+
+
+def read(dialogue: Dialogue) -> Extraction:
+    team = max(2, 1 + max(speaker for speaker, _ in dialogue.said))
+    return extract(maze_of(MAZES[dialogue.maze]), dialogue.said, team)
+
+
+def agrees(dialogue: Dialogue) -> bool:
+    found = read(dialogue)
+    if dialogue.way is None or found.reason:
+        return dialogue.way is None and found.reason in REASONS
+    way = [maze_of(MAZES[dialogue.maze]).start]
+    for letter in dialogue.way:
+        way.append(moved(way[-1], LETTERS[letter]))
+    return found.path == tuple(way) and found.hit == dialogue.hit
+
+
+def test_there_are_enough_dialogues_and_enough_that_cannot_be_resolved() -> None:
+    assert len(EVERY) >= 40
+    assert len([*HELD_OUT, *LATER]) >= len(EVERY) / 3
+    assert sum(dialogue.way is None for dialogue in EVERY) >= 6
+    assert len({dialogue.name for dialogue in EVERY}) == len(EVERY)
+
+
+@pytest.mark.parametrize("dialogue", DEVELOPED, ids=lambda dialogue: dialogue.name)
+def test_the_way_is_the_one_that_was_read_off_by_hand(dialogue: Dialogue) -> None:
+    assert agrees(dialogue), read(dialogue)
+
+
+def test_rules_and_hand_agree_on_at_least_98_percent_of_all_dialogues() -> None:
+    found = [agrees(dialogue) for dialogue in EVERY]
+    assert sum(found) / len(found) >= 0.98
+
+
+def test_nothing_is_guessed_where_the_hand_could_not_tell() -> None:
+    unclear = [dialogue for dialogue in EVERY if dialogue.way is None]
+    assert [dialogue.name for dialogue in unclear if not read(dialogue).reason] == []
+
+
+def test_walls_do_not_choose_the_scheme() -> None:
+    """Row first leads into a wall, column first to the goal; both fit the words, so neither is taken."""
+    rows = ("@#.", "...", "..*")
+    said = [(0, "We start at (0,0). I propose (0,1)."), (1, "Agreed."), (0, "(1,1)?"), (1, "Agreed.")]
+    assert extract(maze_of(rows), said, 2).reason == "ambiguous"
+    said[0] = (0, "Cells are (row, column). We start at (0,0). I propose (0,1).")
+    found = extract(maze_of(rows), said, 2)
+    assert (found.path, found.hit) == (((0, 0),), "right")
+
+
+def test_a_way_ends_at_the_goal() -> None:
+    said = [(0, "R, R, D, D, D, R, R, R, R, R"), (1, "Agreed.")]
+    found = extract(ONE, said, 2)
+    assert found.path[-1] == ONE.goal
+    assert found.hit == ""
+
+
+def test_who_agrees_with_itself_has_agreed_to_nothing() -> None:
+    said = [(0, "I propose right."), (0, "Agreed!"), (0, "Yes, right.")]
+    assert extract(ONE, said, 2).path == ((0, 0),)
+
+
+def test_lines_that_are_written_for_another_are_cut_off() -> None:
+    text = "I propose right.\nagent_1: Agreed, right!\nagent_0: Now right again."
+    assert own_words(text, 0, 2) == ("I propose right.\n", True)
+    assert own_words("agent_0: I propose right.", 0, 2) == ("agent_0: I propose right.", False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(" * 5000, "right " * 5000, "(1,1) " * 3000, "R, " * 5000, "no " * 5000, "we are at " * 2000, "\n- " * 5000],
+)
+def test_no_text_takes_long(text: str) -> None:
+    began = time.perf_counter()
+    found = extract(ONE, [(k % 2, text[:2000]) for k in range(50)], 2)
+    assert time.perf_counter() - began < 20
+    assert found.path[0] == ONE.start
+
+
+WORDS = st.sampled_from(
+    [
+        "right",
+        "down",
+        "no",
+        "yes",
+        "agreed",
+        "(0,1)",
+        "(1,2)",
+        "B2",
+        "r1c2",
+        "we are at",
+        "the goal is",
+        "?",
+        ".",
+        "\n",
+        "wait",
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(WORDS, max_size=8).map(" ".join), max_size=6))
+def test_any_words_give_a_valid_way_from_the_start_or_none(texts: list[str]) -> None:
+    found = extract(ONE, list(enumerate(texts)), 2)
+    assert found.path[0] == ONE.start
+    assert not any(ONE.wall(cell) for cell in found.path)
+    assert all(abs(a[0] - b[0]) + abs(a[1] - b[1]) == 1 for a, b in zip(found.path, found.path[1:], strict=False))
+    assert (found.reason == "") or len(found.path) == 1
