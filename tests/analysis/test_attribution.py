@@ -78,7 +78,34 @@ def test_a_blocked_way_accuses_nobody() -> None:
     found = attribute(script.end("horizon", 0.0).events)
     assert found is not None
     assert (found.constraint, found.missing) == (Constraint.DEPENDENCY, ())
-    assert "the way of block_1:left was not clear" in found.sentence
+    assert "nobody could do block_1:left yet while agents 0 and 1 stood at" in found.sentence
+
+
+def test_who_lacks_the_tool_is_named_beside_those_who_have_it() -> None:
+    script = Script(agents=2)
+    for t in range(4):
+        kinds = {"spatial": [A, B], "temporal": [A, B], "dependency": [A]}
+        script.at(t + 1.0).step({A: BLOCK, B: BLOCK}, tasks={BLOCK: task(2, **kinds)})
+    found = attribute(script.end("horizon", 0.0).events)
+    assert found is not None
+    assert (found.constraint, found.missing) == (Constraint.DEPENDENCY, (B,))
+    assert "agent 1 could not do block_1:left yet while agents 0 and 1 stood at block_1:left" in found.sentence
+
+
+def test_a_thing_that_nobody_meant_is_no_task_in_vain_and_the_dead_are_told() -> None:
+    script = Script(agents=2)
+    for t in range(4):
+        died = ({"kind": "died", "agent": B},) if t == 3 else ()
+        script.at(t + 1.0).step(
+            {A: "none", B: OTHER}, tasks={BLOCK: task(1, spatial=[A], dependency=[A, B])}, events=died
+        )
+    found = attribute(script.end("failure", 0.0).events)
+    assert found is not None
+    assert (found.task, found.died) == (None, (B,))
+    assert found.sentence == (
+        "ended by failure at step 4, agent 1 died: nobody stood at any task of a plan in the last 4 steps; plans were "
+        "about block_4:left."
+    )
 
 
 def test_a_team_that_went_nowhere_is_told_so() -> None:
@@ -89,7 +116,8 @@ def test_a_team_that_went_nowhere_is_told_so() -> None:
     assert found is not None
     assert found.task is None
     assert found.sentence == (
-        "ended by horizon at step 3: nobody stood at any task in the last 3 steps; plans were about block_1:left."
+        "ended by horizon at step 3: nobody stood at any task of a plan in the last 3 steps; plans were about "
+        "block_1:left."
     )
 
 

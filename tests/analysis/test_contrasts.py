@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from emcoop.analysis.contrasts import adjust, cliff_delta, cohen_d, contrast, holm, sign_flip
-from emcoop.analysis.power import detectable, power, seeds_needed, seeds_to_tell_apart
+from emcoop.analysis.power import detectable, pilot, power, seeds_needed, seeds_to_tell_apart
 from emcoop.core.errors import ConfigError
 
 SMALL = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=9)
@@ -143,3 +143,35 @@ def test_a_pilot_without_difference_or_without_spread_is_answered_plainly() -> N
     assert seeds_to_tell_apart([0.5, 0.5, 0.5]) == 6  # 2 / 2^6 is the first below 0.05
     with pytest.raises(ValueError, match="at least 2"):
         seeds_to_tell_apart([1.0])
+
+
+@pytest.mark.parametrize(("effect", "n"), [(0.0, 12), (0.5, 20), (0.8, 15), (1.2, 8)])
+def test_the_power_that_is_computed_is_the_power_that_is_simulated(effect: float, n: int) -> None:
+    generator = np.random.default_rng(15)
+    trials = 4000
+    samples = generator.normal(effect, 1.0, (trials, n))
+    p = scipy_stats.ttest_1samp(samples, 0.0, axis=1).pvalue
+    simulated = float((p <= 0.05).mean())
+    expected = power(effect, n)
+    assert simulated == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / trials))
+
+
+def test_a_pilot_says_how_many_seeds_a_repeat_needs() -> None:
+    differences = [0.5 + x for x in scipy_stats.norm.ppf((np.arange(30) + 0.5) / 30)]
+    found = pilot(differences)
+    assert found.effect == pytest.approx(0.5, abs=0.03)
+    assert found.needed == seeds_needed(found.effect)
+    assert found.power == power(found.effect, 30)
+    assert power(found.smallest, 30) == pytest.approx(0.8, abs=1e-6)
+    assert pilot([0.0, 0.0]).needed is None
+    assert pilot([1.0, 1.0]).power is None
+    with pytest.raises(ConfigError, match="at least 2 seeds that both arms have; there are 1"):
+        pilot([1.0])
+
+
+@given(st.floats(0.0, 50.0), st.integers(2, 200))
+@settings(max_examples=200, deadline=None)
+def test_power_is_a_probability_and_grows_with_the_effect(effect: float, n: int) -> None:
+    found = power(effect, n)
+    assert 0.05 - 1e-9 <= found <= 1.0 + 1e-9
+    assert power(effect + 0.5, n) >= found - 1e-9

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emcoop.analysis.decomposition import Coalition, culprit, decompose, outcomes, single_effects
+from emcoop.analysis.decomposition import Coalition, culprit, decompose, fewest_seeds, outcomes, single_effects
 from emcoop.core.errors import ConfigError
 
 FACTORS = ("plan", "speak", "act")
@@ -106,3 +106,12 @@ def test_a_factor_that_helps_is_named_and_healthy_teams_are_accused_no_more_ofte
     named = sum(found("agent_1.speak") == "agent_1.speak" for _ in range(40)) / 40
     assert alarms <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / trials)
     assert named >= 0.9
+
+
+def test_so_few_seeds_as_the_least_can_name_a_factor_and_one_fewer_cannot() -> None:
+    for factors in (3, 4, 12):
+        n = fewest_seeds(factors)
+        for seeds, said in ((n, True), (n - 1, False)):
+            values = {frozenset({f"f{i}"}): dict.fromkeys(range(seeds), float(i == 0)) for i in range(factors)}
+            values[frozenset()] = dict.fromkeys(range(seeds), 0.0)
+            assert (culprit(single_effects(values)) is not None) is said

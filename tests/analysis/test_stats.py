@@ -105,3 +105,36 @@ def test_a_large_sample_is_resampled_too() -> None:
     # Two values, 500 each: standard error 0.5 / sqrt(1000) = 0.0158; the interval is about 1.96 of it to both sides.
     found = mean([0.0, 1.0] * 500)
     assert found.high - found.low == pytest.approx(2 * 1.96 * 0.5 / math.sqrt(1000), rel=0.05)
+
+
+@pytest.mark.parametrize(("n", "share"), [(10, 0.3), (10, 0.5), (20, 0.1), (20, 0.9), (50, 0.02), (100, 0.5)])
+def test_wilson_covers_the_true_share_about_as_often_as_it_says(n: int, share: float) -> None:
+    # Exactly, over all outcomes of n trials: no chance in the test.
+    chances = scipy_stats.binom.pmf(np.arange(n + 1), n, share)
+    found = [rate(k, n) for k in range(n + 1)]
+    covered = sum(p for p, r in zip(chances, found, strict=True) if r.low <= share <= r.high)
+    assert 0.90 <= covered <= 1.0
+
+
+def test_wilsons_coverage_over_all_shares_is_on_average_what_it_says() -> None:
+    covered = []
+    for share in (np.arange(200) + 0.5) / 200:
+        chances = scipy_stats.binom.pmf(np.arange(21), 20, share)
+        inside = [r.low <= share <= r.high for r in (rate(k, 20) for k in range(21))]
+        covered.append(float(chances[np.array(inside)].sum()))
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.015)
+
+
+@pytest.mark.parametrize(("kind", "least"), [("normal", 0.91), ("uniform", 0.91), ("rates", 0.90)])
+def test_bootstrap_covers_the_mean_of_other_laws_too(kind: str, least: float) -> None:
+    generator = np.random.default_rng(6)
+    draw, truth = {
+        "normal": (lambda: generator.normal(3.0, 2.0, 25), 3.0),
+        "uniform": (lambda: generator.random(25), 0.5),
+        "rates": (lambda: generator.integers(0, 4, 25) / 3, 0.5),  # few values, as progress has
+    }[kind]
+    covered = 0
+    for _ in range(300):
+        found = mean([float(x) for x in draw()])
+        covered += found.low <= truth <= found.high
+    assert least <= covered / 300 <= 0.99

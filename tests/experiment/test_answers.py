@@ -49,15 +49,27 @@ def test_compare_prints_paired_contrasts(run: Path, capsys: pytest.CaptureFixtur
         comparing.show(run, "individual", None, "topology", [], json=False)
 
 
+def test_power_says_how_many_seeds_tell_two_arms_apart(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    comparing.power(run, "incompetent@2", "none", ["progress", "steps"], 0.8, 0.05, json=True)
+    pilots = {item["metric"]: item for item in printed(capsys)["pilots"]}
+    assert pilots["progress"]["n"] == 5
+    assert 5 < pilots["progress"]["seeds_needed"] < 100
+    comparing.power(run, "incompetent@2", "none", ["progress"], 0.99, 0.05, json=True)
+    (more,) = printed(capsys)["pilots"]
+    assert more["seeds_needed"] > pilots["progress"]["seeds_needed"]
+    comparing.power(run, "incompetent@2", "none", ["progress"], 0.8, 0.05, json=False)
+    assert "seeds for 80%" in capsys.readouterr().out
+
+
 def test_explain_names_who_was_missing_in_each_failed_episode(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     explaining.explain(run, None, 20, json=True)
     cells = {item["name"]: item for item in printed(capsys)["cells"]}
-    planted = cells["centralized scripted +incompetent@2"]
+    planted = cells["cube hard, 3 agents: centralized scripted +incompetent@2"]
     assert planted["failed"] >= 3
     assert max(planted["missing"], key=planted["missing"].get) == "agent_2"
     assert all("agent 2" in failure["sentence"] for failure in planted["failures"] if failure["missing"] == ["agent_2"])
-    assert cells["centralized scripted"]["failed"] == 0
-    assert cells["centralized scripted"]["influence"]["centrality"]["agent_0"] >= 0.5  # the leader
+    assert cells["cube hard, 3 agents: centralized scripted"]["failed"] == 0
+    assert cells["cube hard, 3 agents: centralized scripted"]["influence"]["centrality"]["agent_0"] >= 0.5  # the leader
     explaining.explain(run, planted["cell"][:8], 20, json=False)
     assert "missing at the stuck task" in capsys.readouterr().out
 
@@ -110,10 +122,12 @@ def test_the_report_tells_contrasts_failures_and_how_to_play_again(run: Path) ->
     reporting.show(run, json=True)
     page, plain = (run / "report.html").read_text(), (run / "report.md").read_text()
     for text in (page, plain):
-        assert "individual - centralized" in text
+        assert "contrasts differ beyond chance" in text
         assert "while agents 0 and 1 stood at block" in text
         assert "emcoop 0." in text
     assert "emcoop run" in page
+    assert "M13: individual - centralized (cube hard, 3 agents)" in page
+    assert "Which constraints fell short" in page
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.yaml")))

@@ -11,7 +11,6 @@ from tests.models import faulty
 from tests.models.faulty import FaultyServer
 
 from emcoop.core.errors import CapReached, ConfigError
-from emcoop.experiment.estimate import forecast
 from emcoop.experiment.matrix import Matrix
 from emcoop.experiment.merge import merge, shards_of
 from emcoop.experiment.study import Caps, Shard, log_path, parse_seeds, play
@@ -40,6 +39,22 @@ def test_interventions_are_an_axis_and_rules_leave_combinations_out() -> None:
         ("debate", ("silence",)),
         ("debate", ("loss:0.5", "mute@0")),
     ]
+
+
+def test_rules_hold_in_a_matrix_that_was_written_and_read_again() -> None:
+    matrix = Matrix(env="cube", level=("easy", "hard"), agents=(2, 3), exclude=({"level": "hard", "agents": 2},))
+    again = Matrix.model_validate(matrix.model_dump(mode="json"))
+    assert again.own() == matrix.own()
+    assert len(again.own()) == 3
+
+
+def test_options_of_one_environment_reach_its_cells_and_its_references_alone() -> None:
+    matrix = Matrix(env=("cube", "ma-crafter"), agents=2, env_options={"ma-crafter": {"mobs": "none"}})
+    options = {(c.env, c.agent_label): c.env_options for c in (*matrix.own(), *matrix.beside())}
+    assert options["cube", "scripted"] == options["cube", "oracle"] == {}
+    assert options["ma-crafter", "scripted"] == options["ma-crafter", "oracle"] == {"mobs": "none"}
+    with pytest.raises(ConfigError, match="'crafter' is not among the environments"):
+        Matrix(env="cube", env_options={"crafter": {}}).own()
 
 
 def test_arms_are_added_to_every_untouched_cell_by_one_line() -> None:
@@ -144,17 +159,3 @@ def test_an_error_that_would_repeat_is_not_repeated(faulty_server: FaultyServer,
     asyncio.run(play(spoiled(f"openai:faulty@{faulty_server.url}").study(), tmp_path, repeats=3))
     assert len(faulty_server.requests) == 1
     assert ends(tmp_path) == [("finished", "model_failure")]
-
-
-def test_an_estimate_counts_real_prompts_and_learns_from_the_log(tmp_path: Path) -> None:
-    teams = Matrix(env="cube", topology="debate", agents=2, agent="llm", model="openai:gpt-4o-mini", seeds="0-4")
-    first = forecast(teams.study(), tmp_path)
-    assert (first.episodes, first.finished, first.past, first.tried) == (20, 0, 0, 4)
-    assert first.cost.calls >= 5 * 4  # at least a message and a plan of each agent in every episode
-    assert first.cost.input_tokens > 300 * first.cost.calls
-    assert first.cost.usd is not None
-    assert 0 < first.cost.usd < 1
-    plain = Matrix(env="cube", seeds="0-4", references=())
-    asyncio.run(play(plain.study().model_copy(update={"seeds": (0, 1)}), tmp_path))
-    later = forecast(plain.study(), tmp_path)
-    assert (later.episodes, later.finished, later.past, later.cost.calls) == (3, 2, 1, 0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emcoop.analysis.cells import Row, names_of, split_references
-from emcoop.analysis.compare import Comparison
+from emcoop.analysis.compare import DEFICITS, Comparison
 from emcoop.analysis.svg import text
 from emcoop.analysis.table import seeds_of
 from emcoop.analysis.words import interval, number, printable
@@ -30,23 +30,29 @@ class Told:
 
 @dataclass(frozen=True)
 class Answers:
-    """`contrasts` are of topologies under matched conditions; `failures` the first of each cell; `version` what played,
-    `command` how to play it again."""
+    """`contrasts` are of topologies under matched conditions, or `note` why there are none; `failures` the first of
+    each cell; `version` what played, `command` how to play it again."""
 
     contrasts: tuple[Comparison, ...] = ()
     failures: tuple[Told, ...] = ()
     version: str = ""
     command: str = ""
+    note: str = ""
 
 
 def sections(rows: Sequence[Row], answers: Answers) -> list[str]:
     """The answers as HTML, for the report's page."""
     parts: list[str] = []
     if answers.contrasts:
+        clear, others = _split(answers.contrasts)
         parts += ["<h2>Topologies against each other</h2>", f'<p class="note">{text(_HOW)}</p>']
-        head = "".join(f"<th>{name}</th>" for name in ("contrast", "n", "a", "b", "a - b", "p", "p Holm", "d"))
-        body = "".join("<tr>" + "".join(f"<td>{text(c)}</td>" for c in line) + "</tr>" for line in _lines(answers))
-        parts.append(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>')
+        parts.append(f"<p>{text(_count(clear, others))}</p>")
+        if clear:
+            parts.append(_table(clear))
+        if others:
+            parts.append(f"<details><summary>The others</summary>{_table(others)}</details>")
+    if answers.note:
+        parts.append(f'<p class="warn">{text(answers.note)}</p>')
     if answers.failures:
         names = names_of(rows)
         parts.append("<h2>Why episodes failed</h2>")
@@ -63,26 +69,44 @@ def sections(rows: Sequence[Row], answers: Answers) -> list[str]:
 _HOW = "Paired by seed; 95 % BCa interval; sign-flip permutation test, Holm over the conditions of each metric."
 
 
-def _lines(answers: Answers) -> list[list[str]]:
+_HEADS = ("contrast", "n", "a", "b", "a - b", "p", "p Holm", "d")
+ALPHA = 0.05
+
+
+def _split(contrasts: Sequence[Comparison]) -> tuple[list[Comparison], list[Comparison]]:
+    """Those that differ beyond chance after Holm, and the others."""
+    clear = [item for item in contrasts if item.contrast.adjusted is not None and item.contrast.adjusted <= ALPHA]
+    return clear, [item for item in contrasts if item not in clear]
+
+
+def _count(clear: Sequence[Comparison], others: Sequence[Comparison]) -> str:
+    total = len(clear) + len(others)
+    return f"{len(clear)} of {total} contrasts differ beyond chance (Holm, {ALPHA})."
+
+
+def _table(contrasts: Sequence[Comparison]) -> str:
+    head = "".join(f"<th>{name}</th>" for name in _HEADS)
+    body = "".join("<tr>" + "".join(f"<td>{text(c)}</td>" for c in line) + "</tr>" for line in _lines(contrasts))
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _lines(contrasts: Sequence[Comparison]) -> list[list[str]]:
     lines = []
-    for item in answers.contrasts:
+    for item in contrasts:
         c = item.contrast
         arms = " - ".join(" ".join(arm.values()) for arm in (item.a, item.b))
-        where = " ".join(item.where.get(axis, "") for axis in ("env", "level", "agents")).strip()
+        where = ", ".join(
+            filter(None, (f"{item.where.get('env', '')} {item.where.get('level', '')}".strip(), _agents(item)))
+        )
         p = ["-" if v is None else f"{v:.4f}" for v in (c.p, c.adjusted)]
         difference = f"{number(c.difference.mean)} {interval(c.difference)}".strip()
-        lines.append(
-            [
-                f"{item.metric}: {arms} ({where})",
-                str(c.difference.n),
-                number(c.a.mean),
-                number(c.b.mean),
-                difference,
-                *p,
-                number(c.d),
-            ]
-        )
+        what = f"{item.metric}: {arms} ({where})"
+        lines.append([what, str(c.difference.n), number(c.a.mean), number(c.b.mean), difference, *p, number(c.d)])
     return lines
+
+
+def _agents(item: Comparison) -> str:
+    return f"{item.where['agents']} agents" if "agents" in item.where else ""
 
 
 def _where(rows: Sequence[Row], cell: str) -> str:
@@ -94,7 +118,7 @@ def write_markdown(rows: Sequence[Row], answers: Answers, path: Path, title: str
     """The same report as Markdown, without pictures. Raises ConfigError when the file cannot be written."""
     own, references = split_references(rows)
     names = names_of(rows)
-    shown = ("success", "progress", *PAPER)
+    shown = ("success", "progress", *PAPER, *DEFICITS)
     lines = [f"# {title}", "", f"{sum(r.n for r in rows)} finished episodes; {seeds_of(rows)}.", ""]
     lines += [_row(["task", "team", "n", *shown]), _row(["---"] * (3 + len(shown)))]
     for row in [*own, *references]:
@@ -102,9 +126,12 @@ def write_markdown(rows: Sequence[Row], answers: Answers, path: Path, title: str
         values = [f"{number(row.estimate(m).mean)} {interval(row.estimate(m))}".strip() for m in shown]
         lines.append(_row([f"{row.env} {row.level} x{row.agents}", team, str(row.n), *values]))
     if answers.contrasts:
-        lines += ["", "## Topologies against each other", "", _HOW, ""]
-        lines += [_row(["contrast", "n", "a", "b", "a - b", "p", "p Holm", "d"]), _row(["---"] * 8)]
-        lines += [_row(line) for line in _lines(answers)]
+        clear, others = _split(answers.contrasts)
+        lines += ["", "## Topologies against each other", "", _HOW, _count(clear, others), ""]
+        if clear:
+            lines += [_row(_HEADS), _row(["---"] * len(_HEADS)), *(_row(line) for line in _lines(clear))]
+    if answers.note:
+        lines += ["", _escaped(answers.note)]
     if answers.failures:
         lines += ["", "## Why episodes failed", ""]
         for told in answers.failures:

@@ -1,9 +1,9 @@
 """Where an episode broke down: the failure step, the window before it, and which constraint lacked whom.
 
 The failure step is the step at which an unsuccessful episode ended (paper, equation 13); the window is the k steps
-before it with their stages and messages (equation 14). Of the tasks at hand in the window the one that agents stood at
-or planned for in vain is examined: the first kind of constraint that fell short, by how many, for how long, and what
-those who were missing did instead.
+before it with their stages and messages (equation 14). Of the tasks that somebody planned for or tried in the window
+the one that most was spent on in vain is examined: the first kind of constraint that fell short, by how many, for how
+long, and what those who were missing did instead. Who died in the window is told first.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ KINDS = (
 )
 """The kinds of events that attribution reads."""
 
+DIED = "died"
+"""The kind of an environment's fact that says that its ``agent`` is no more."""
+
 ORDER = (Constraint.SPATIAL, Constraint.DEPENDENCY, Constraint.TEMPORAL, Constraint.PARTICIPATION)
 """A constraint that comes earlier is a condition of the later ones: who is not there cannot act there."""
 
@@ -33,10 +36,10 @@ class Attribution:
     """Why one episode failed.
 
     `step` is the failure step, `limit` what ended the episode. `task` and what follows are None or empty where nobody
-    was at any task in the window: `constraint` fell short by `short` of `required` agents for `steps` steps in a row up
-    to the last such step, with `present` there (and counted from when all of them were) and `missing` elsewhere;
-    `instead` says what each of these did. `messages`, `replans` and `rejections` count per agent what happened in the
-    window.
+    was at any task that anybody meant in the window: `constraint` fell short by `short` of `required` agents for
+    `steps` steps in a row up to the last such step, with `present` there (and counted from when all of them were) and
+    `missing` elsewhere; `instead` says what each of these did. `messages`, `replans` and `rejections` count per agent
+    what happened in the window; `died` are those who died in it.
     """
 
     step: int
@@ -55,6 +58,7 @@ class Attribution:
     messages: Mapping[AgentId, int]
     replans: Mapping[AgentId, int]
     rejections: Mapping[AgentId, int]
+    died: tuple[AgentId, ...]
     sentence: str
 
     def to_json(self) -> dict[str, Json]:
@@ -76,6 +80,7 @@ class Attribution:
             "messages": dict(self.messages),
             "replans": dict(self.replans),
             "rejections": dict(self.rejections),
+            "died": list(self.died),
             "sentence": self.sentence,
         }
 
@@ -89,6 +94,7 @@ class _Episode:
     plans: list[tuple[int, AgentId, str, TaskId]] = field(default_factory=list)
     messages: list[tuple[int, AgentId]] = field(default_factory=list)
     rejections: list[tuple[int, AgentId]] = field(default_factory=list)
+    deaths: list[tuple[int, AgentId]] = field(default_factory=list)
     end: Mapping[str, Json] | None = None
 
     def read(self, events: Iterable[Event]) -> None:
@@ -98,6 +104,8 @@ class _Episode:
                 self.team = tuple(member["agent"] for member in payload["team"])
             elif event.kind == "step":
                 self.steps.append(payload)
+                died = (str(fact["agent"]) for fact in payload.get("events") or () if fact.get("kind") == DIED)
+                self.deaths += [(step + 1, agent) for agent in died]
             elif event.kind == "plan_committed":
                 self.plans.append((step, who, str(payload["origin"]), str(payload["plan"]["task"])))
             elif event.kind == "message_sent":
@@ -117,7 +125,9 @@ def attribute(events: Iterable[Event], window: int = WINDOW) -> Attribution | No
     last = len(episode.steps)
     first = max(0, last - window)
     found = _stuck(episode, first)
+    died = tuple(agent for step, agent in episode.deaths if step > first)
     counts: dict[str, Any] = {
+        "died": died,
         "messages": _count(episode, [(s, a) for s, a in episode.messages], first),
         "replans": _count(episode, [(s, a) for s, a, origin, _ in episode.plans if origin == "replan"], first),
         "rejections": _count(episode, episode.rejections, first),
@@ -132,9 +142,9 @@ def attribute(events: Iterable[Event], window: int = WINDOW) -> Attribution | No
         idle = Counter(name for step in episode.steps[first:] for name in (step.get("named") or {}).values())
         return Attribution(
             **about, task=None, constraint=None, required=0, short=0, steps=0, since=last, present=(), missing=(),
-            instead={}, **counts, sentence=_idle(episode, about, idle),
+            instead={}, **counts, sentence=_idle(about, died, idle),
         )  # fmt: skip
-    return Attribution(**about, **found, **counts, sentence=_sentence(about, found, episode))
+    return Attribution(**about, **found, **counts, sentence=_sentence(about, died, found))
 
 
 def _count(episode: _Episode, happened: Sequence[tuple[int, AgentId]], first: int) -> dict[AgentId, int]:
@@ -145,12 +155,15 @@ def _count(episode: _Episode, happened: Sequence[tuple[int, AgentId]], first: in
 def _stuck(episode: _Episode, first: int) -> dict[str, Json] | None:
     """The task in vain, its shortfall, and who was missing; None where no task was at hand."""
     effort: Counter[TaskId] = Counter()
+    meant: set[TaskId] = set()  # who happens to stand beside a thing has not failed at it
     for step in episode.steps[first:]:
         named = Counter((step.get("named") or {}).values())
+        meant.update(named, (task for task, value in (step.get("tasks") or {}).items() if value.get("attempting")))
         for task, value in (step.get("tasks") or {}).items():
             if len(value["participation"]) < value["required"]:
                 effort[task] += 2 * len(value["spatial"]) + named[task]
-    if not effort or not max(effort.values()):
+    effort = Counter({task: spent for task, spent in effort.items() if task in meant and spent})
+    if not effort:
         return None
     task = min(effort, key=lambda name: (-effort[name], name))
     short = [i for i in range(first, len(episode.steps)) if _lack(episode.steps[i], task, Constraint.PARTICIPATION) > 0]
@@ -200,7 +213,8 @@ def _missing(
     episode: _Episode, run: Sequence[Mapping[str, Json]], task: TaskId, kind: Constraint, present: tuple[AgentId, ...]
 ) -> tuple[AgentId, ...]:
     if kind is Constraint.DEPENDENCY:
-        return ()  # a fact of the world; nobody's presence would change it
+        able = _usual(run, task, kind)  # nobody: a fact of the world, such as a way that is not clear
+        return tuple(agent for agent in present if agent not in able) if able else ()
     if kind is Constraint.SPATIAL:
         return tuple(agent for agent in episode.team if agent not in present)
     acting = _usual(run, task, kind)
@@ -221,28 +235,37 @@ def _instead(episode: _Episode, run: Sequence[Mapping[str, Json]], begin: int, a
     return f"{verb} {printable(chosen)} at step {since}"
 
 
-def _idle(episode: _Episode, about: Mapping[str, Json], named: Counter[str]) -> str:
+def _idle(about: Mapping[str, Json], died: Sequence[AgentId], named: Counter[str]) -> str:
     wanted = [printable(task) for task, _ in named.most_common(2) if task != NO_TASK]
     plans = f"; plans were about {' and '.join(wanted)}" if wanted else "; no plan named a task"
-    return f"{_end(about)}: nobody stood at any task in the last {about['window']} steps{plans}."
+    return f"{_end(about, died)}: nobody stood at any task of a plan in the last {about['window']} steps{plans}."
 
 
-def _end(about: Mapping[str, Json]) -> str:
-    return f"ended by {str(about['limit']).replace('_', ' ')} at step {about['step']}"
+def _end(about: Mapping[str, Json], died: Sequence[AgentId]) -> str:
+    end = f"ended by {str(about['limit']).replace('_', ' ')} at step {about['step']}"
+    return f"{end}, {_names(died)} died" if died else end
 
 
-def _sentence(about: Mapping[str, Json], found: Mapping[str, Json], episode: _Episode) -> str:
+def _sentence(about: Mapping[str, Json], died: Sequence[AgentId], found: Mapping[str, Json]) -> str:
     kind: Constraint = found["constraint"]
     steps = f"{found['steps']} step{'s' if found['steps'] != 1 else ''}"
     lack = f"{kind.value} short by {found['short']} of {found['required']} for {steps}"
     task = printable(found["task"])
     who = f"{_names(found['present'])} stood at {task}" if found["present"] else f"nobody stayed at {task}"
     if kind is Constraint.DEPENDENCY:
-        return f"{_end(about)}: the way of {task} was not clear while {who}: {lack}."
-    away = "; ".join(f"{_name(agent)} {told}" for agent, told in found["instead"].items())
-    if kind is not Constraint.SPATIAL:
-        away = f"{_names(found['missing']) or 'nobody'} did not act in time"
-    return f"{_end(about)}: {away or 'nobody was missing'} while {who}: {lack}."
+        unable = f"{_names(found['missing'])} could not" if found["missing"] else "nobody could"
+        told = f"{unable} do {task} yet while {who}"
+    elif kind is Constraint.SPATIAL:
+        did: dict[str, list[AgentId]] = {}
+        for agent, what in found["instead"].items():
+            did.setdefault(what, []).append(agent)
+        away = "; ".join(f"{_names(agents)} {what}" for what, agents in did.items())
+        told = f"{away or 'nobody was missing'} while {who}"
+    elif found["missing"] and found["missing"] != found["present"]:
+        told = f"{_names(found['missing'])} did not act in time while {who}"
+    else:
+        told = f"{who} and did not act on it" + (" at the same time" if found["required"] > 1 else "")
+    return f"{_end(about, died)}: {told}: {lack}."
 
 
 def _name(agent: AgentId) -> str:

@@ -16,7 +16,10 @@ from emcoop.core.config import nearest
 from emcoop.core.errors import ConfigError
 from emcoop.core.types import Json
 
-MEASURES = ("success", "progress", "M1", "M4", "M6", "M9", "M10", "M13", "M15", "M16", "M17", "M18")
+DEFICITS = ("deficit_spatial", "deficit_temporal", "deficit_dependency", "deficit_participation")
+"""How far each kind of constraint fell short: the violated constraints of the paper's RQ1."""
+
+MEASURES = ("success", "progress", "M1", "M4", "M6", "M9", "M10", "M13", "M15", "M16", "M17", "M18", *DEFICITS)
 """What is compared unless other metrics are named."""
 
 AXES = ("env", "level", "agents", "topology", "agent", "model", "prompt", "intervention")
@@ -44,7 +47,7 @@ class Arm:
 @dataclass(frozen=True)
 class Comparison:
     """One metric of arm `a` against arm `b`; `where` says what both have in common, `seeds` how many seeds a repeat
-    needs to find such a difference with 80 % power (None: the pilot shows none)."""
+    needs to find such a difference with 80 % power (None: the pilot shows none), `differences` has one per seed."""
 
     metric: str
     where: Mapping[str, str]
@@ -54,6 +57,7 @@ class Comparison:
     b_cell: str
     contrast: Contrast
     seeds: int | None
+    differences: tuple[float, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON types."""
@@ -202,9 +206,9 @@ def _comparison(metric: str, x: Arm, y: Arm, found: Contrast) -> Comparison:
     a = {axis: value for axis, value in x.axes.items() if axis not in where}
     b = {axis: value for axis, value in y.axes.items() if axis not in where}
     left, right = x.measure(metric), y.measure(metric)
-    differences = [left[seed] - right[seed] for seed in sorted(left.keys() & right.keys())]
+    differences = tuple(left[seed] - right[seed] for seed in sorted(left.keys() & right.keys()))
     seeds = seeds_to_tell_apart(differences) if len(differences) > 1 else None
-    return Comparison(metric, where, _told(a, b), _told(b, a), x.cell, y.cell, found, seeds)
+    return Comparison(metric, where, _told(a, b), _told(b, a), x.cell, y.cell, found, seeds, differences)
 
 
 def _told(mine: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
@@ -213,8 +217,18 @@ def _told(mine: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
 
 
 def refuse_mixed_versions(compared: Iterable[Arm]) -> None:
-    """Raise ConfigError when the arms were not all played by the same versions, saying which."""
-    versions = {version: arm.cell for arm in compared for version in sorted(arm.versions)}
-    if len(versions) > 1:
-        told = "; ".join(f"{version} (cell {cell[:8]})" for version, cell in sorted(versions.items()))
-        raise ConfigError(f"results of different versions cannot be compared: {told}. Play them again with one version")
+    """Raise ConfigError when emcoop, or one environment, played some arms in another version than others, saying which.
+
+    Arms of different environments may stand side by side.
+    """
+    versions: dict[str, dict[str, str]] = {}
+    for arm in compared:
+        for version in sorted(arm.versions):
+            played, _, env = version.partition(", ")
+            for what in (played, env):
+                versions.setdefault(what.rpartition(" ")[0], {}).setdefault(what, f"{version} (cell {arm.cell[:8]})")
+    mixed = dict.fromkeys(told for found in versions.values() if len(found) > 1 for told in found.values())
+    if mixed:
+        raise ConfigError(
+            f"results of different versions cannot be compared: {'; '.join(mixed)}. Play them again with one version"
+        )

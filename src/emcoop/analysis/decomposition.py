@@ -173,3 +173,8 @@ def culprit(effects: Sequence[Effect], alpha: float = ALPHA) -> Effect | None:
         if effect.adjusted is not None and effect.adjusted <= alpha and (effect.estimate.mean or 0.0) > 0
     ]
     return max(helping, key=lambda effect: (effect.estimate.mean or 0.0, effect.factors), default=None)
+
+
+def fewest_seeds(factors: int, alpha: float = ALPHA) -> int:
+    """With fewer seeds no factor of so many can be named: n sign flips have no p below 2 / 2^n, before Holm."""
+    return math.ceil(math.log2(2 * factors / alpha))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from emcoop.core.errors import ConfigError
+from emcoop.core.types import Json
 
 MOST_SEEDS = 1_000_000
+NO_OTHER_TAIL = 6.0
+"""From this shift on the wrong sign has a chance below 1e-9, and scipy's value for it may not be a number."""
 
 
 def power(effect: float, n: int, alpha: float = 0.05) -> float:
@@ -23,7 +27,10 @@ def power(effect: float, n: int, alpha: float = 0.05) -> float:
     shift = abs(effect) * math.sqrt(n)
     if shift > 35:  # beyond this the distribution's tails underflow, and nothing is in doubt
         return 1.0
-    return float(stats.nct.sf(critical, n - 1, shift) + stats.nct.cdf(-critical, n - 1, shift))
+    found = float(stats.nct.sf(critical, n - 1, shift))
+    if shift < NO_OTHER_TAIL:
+        found += float(stats.nct.cdf(-critical, n - 1, shift))
+    return found
 
 
 def seeds_needed(effect: float, *, power_wanted: float = 0.8, alpha: float = 0.05) -> int | None:
@@ -75,3 +82,37 @@ def seeds_to_tell_apart(differences: Sequence[float], *, power_wanted: float = 0
         return fewest
     needed = seeds_needed(centre / spread, power_wanted=power_wanted, alpha=alpha)
     return None if needed is None else max(needed, fewest)
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What a pilot of `n` pairs says about a repeat.
+
+    `effect` is its standardised paired difference (None without spread), `power` the chance that a repeat with as many
+    seeds finds it, `needed` the seeds that find it with the power that is wanted (None: the pilot shows no
+    difference), and `smallest` the smallest standardised difference that n seeds find with that power.
+    """
+
+    n: int
+    effect: float | None
+    power: float | None
+    needed: int | None
+    smallest: float
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON types."""
+        found: dict[str, Json] = {"n": self.n, "effect": self.effect, "power_with_n": self.power}
+        return {**found, "seeds_needed": self.needed, "smallest_effect_found": self.smallest}
+
+
+def pilot(differences: Sequence[float], *, power_wanted: float = 0.8, alpha: float = 0.05) -> Pilot:
+    """What these paired differences say about a repeat. Raises ConfigError for fewer than two of them."""
+    n = len(differences)
+    if n < 2:
+        raise ConfigError(f"a pilot needs at least 2 seeds that both arms have; there are {n}")
+    needed = seeds_to_tell_apart(differences, power_wanted=power_wanted, alpha=alpha)
+    smallest = detectable(n, power_wanted=power_wanted, alpha=alpha)
+    centre = math.fsum(differences) / n
+    spread = math.sqrt(math.fsum((d - centre) ** 2 for d in differences) / (n - 1))
+    effect = centre / spread if spread > 0 else None
+    return Pilot(n, effect, None if effect is None else power(effect, n, alpha), needed, smallest)

@@ -13,11 +13,13 @@ from pathlib import Path
 
 from emcoop.analysis.answers import Answers, sections
 from emcoop.analysis.cells import EpisodeRecord, Row, names_of, split_references, summarise
+from emcoop.analysis.compare import DEFICITS
+from emcoop.analysis.figures import figures
 from emcoop.analysis.stats import Estimate
 from emcoop.analysis.svg import Point, dot_chart, legend, text, timeline
 from emcoop.analysis.table import exclusions, seeds_of, tokens
 from emcoop.analysis.words import interval, limits, number
-from emcoop.core.errors import ConfigError
+from emcoop.core.errors import ConfigError, MissingDependency
 from emcoop.metrics import Direction, Trace, load_metric
 
 NO_ANSWERS = Answers()
@@ -44,6 +46,7 @@ tr.floor,tr.ceiling{color:var(--faint)}.warn{color:var(--other)}
 .chart .floor .bar,.chart .ceiling .bar{stroke:var(--other)}
 .chart .mark{fill:var(--ink)}.key{margin-right:1.2rem}
 .key i{display:inline-block;width:.8em;height:.8em;margin-right:.3em}
+.figure svg{max-width:100%;height:auto;overflow:visible}.figure svg text{fill:var(--ink)}
 figure{margin:1rem 0}figure img{max-width:26rem;width:100%;background:#fff}dt{font-weight:600;margin-top:.6rem}
 dd{margin:0;white-space:pre-line}
 """
@@ -81,7 +84,15 @@ def page(
     answers: Answers = NO_ANSWERS,
 ) -> str:
     """The report as one HTML document."""
-    parts = [f"<h1>{text(title)}</h1>", *_seeds(rows), *_outcome(rows), *_metrics(rows), *_charts(rows)]
+    parts = [
+        f"<h1>{text(title)}</h1>",
+        *_seeds(rows),
+        *_outcome(rows),
+        *_figures(rows),
+        *_violations(rows),
+        *_metrics(rows),
+        *_charts(rows),
+    ]
     parts.extend(sections(rows, answers))
     if episode is not None:
         parts.extend(_episode(*episode))
@@ -150,6 +161,26 @@ def _outcome_line(row: Row, names: dict[str, str]) -> str:
     return f'<tr class="{row.role}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
+def _violations(rows: Sequence[Row]) -> list[str]:
+    """Per team how far each kind of constraint fell short while somebody tried (paper, RQ1: violated constraints)."""
+    shown = [row for row in split_references(rows)[0] if any(row.extras[name].n for name in DEFICITS)]
+    if not shown:
+        return []
+    note = "Share of the agents that a task needs who did not satisfy the constraint, mean over all attempts at it."
+    parts = ["<h2>Which constraints fell short</h2>", f'<p class="note">{note}</p>']
+    names = names_of(rows)
+    head = "<th>team</th><th>n</th>" + "".join(f"<th>{name.removeprefix('deficit_')}</th>" for name in DEFICITS)
+    for heading, own, _ in _groups(rows):
+        mine = [row for row in own if row in shown]
+        lines = []
+        for row in mine:
+            values = "".join(f"<td>{_value(row.extras[name], row.n)}</td>" for name in DEFICITS)
+            lines.append(f"<tr><td>{text(names[row.cell])}</td><td>{row.n}</td>{values}</tr>")
+        if mine:
+            parts += [f"<h3>{text(heading)}</h3>", _table(head, "".join(lines))]
+    return parts
+
+
 def _metrics(rows: Sequence[Row]) -> list[str]:
     parts = ["<h2>Cooperation metrics</h2>"]
     for heading, own, references in _groups(rows):
@@ -176,6 +207,19 @@ def _value(estimate: Estimate, n: int | None = None) -> str:
     own_n = f" n={estimate.n}" if n is not None and 0 < estimate.n != n else ""
     below = " ".join(filter(None, (interval(estimate), own_n)))
     return number(estimate.mean) + (f"<small>{below}</small>" if below else "")
+
+
+def _figures(rows: Sequence[Row]) -> list[str]:
+    """The radars and bars of the paper's figure 3, where several teams are to be told apart."""
+    try:
+        drawn = figures(rows)
+    except MissingDependency as error:
+        return [f'<p class="note">{text(error)}</p>']
+    parts = []
+    for figure in drawn:
+        parts.append(f"<h2>{text(figure.title)}</h2>")
+        parts.append(f'<div class="figure">{figure.svg}</div><p class="note">{text(figure.caption)}</p>')
+    return parts
 
 
 def _charts(rows: Sequence[Row]) -> list[str]:

@@ -10,11 +10,14 @@ MISSING = "-"
 
 
 def number(value: float | None) -> str:
-    """At most six characters for values up to a thousand million: ``0.42``, ``12.3``, ``4567``, ``12.3k``."""
+    """At most six characters for values up to a thousand million: ``0.42``, ``12.3``, ``4567``, ``12.3k``.
+
+    What is below 1e-9 is the rounding of sums, and 0.
+    """
     if value is None:
         return MISSING
     size = abs(value)
-    if value == 0:
+    if size < 1e-9:
         return "0"
     if size < 0.005:
         return f"{value:.0e}"

@@ -139,6 +139,22 @@ def compare(
 
 
 @app.command()
+def power(
+    run: Run,
+    a: Annotated[str, typer.Argument(help="An arm: centralized, axis=value[,...], or a cell.")],
+    b: Annotated[str, typer.Argument(help="The arm it is to be told apart from.")],
+    metric: Annotated[list[str] | None, typer.Option(help="By what; success and progress by default.")] = None,
+    wanted: Annotated[float, typer.Option("--power", help="The chance of finding the difference.")] = 0.8,
+    alpha: Annotated[float, typer.Option(help="The level of the two-sided test.")] = 0.05,
+    json: Json = False,
+) -> None:
+    """How many seeds it takes to tell two arms apart, with this run as the pilot."""
+    from emcoop.cli import comparing
+
+    comparing.power(run, a, b, metric or ["success", "progress"], wanted, alpha, json=json)
+
+
+@app.command()
 def replay(
     run: Run,
     episode: Annotated[int | None, typer.Argument(help="The episode's number; without it, all are listed.")] = None,
@@ -192,6 +208,14 @@ def gap(
     from emcoop.cli import explaining
 
     explaining.gap(run, metric, json=json)
+
+
+@app.command()
+def dialogue(run: Run, json: Json = False) -> None:
+    """What dialogue worlds (maze, exchange) measure of their own, beside the published rows."""
+    from emcoop.cli import dialogue as told
+
+    told.dialogue(run, json=json)
 
 
 @app.command()

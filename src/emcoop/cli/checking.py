@@ -26,6 +26,10 @@ EXTRAS = {
     "xllamacpp": "models local:NAME",
     "genai-prices": "prices of hosted models",
     "pettingzoo": "emcoop.rl",
+    "altair": "radar and bar charts in reports",
+    "vl-convert-python": "radar and bar charts in reports",
+    "duckdb": "emcoop report --parquet",
+    "ray": "emcoop run --executor ray",
 }
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 

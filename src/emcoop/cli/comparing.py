@@ -1,14 +1,17 @@
-"""`emcoop compare`: contrasts between arms of a run."""
+"""`emcoop compare` and `emcoop power`: contrasts between arms of a run, and how many seeds they take."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from emcoop.analysis.cells import EpisodeRecord, read_records
 from emcoop.analysis.compare import AXES, MEASURES, Comparison, compare, pairwise
+from emcoop.analysis.power import Pilot, pilot
 from emcoop.analysis.words import interval, number
 from emcoop.cli.output import console, print_json
 from emcoop.core.config import nearest
@@ -20,9 +23,7 @@ from emcoop.metrics import metric_order
 
 def show(run: Path, a: str | None, b: str | None, by: str | None, metrics: Sequence[str], *, json: bool) -> None:
     """Print the contrasts of two arms, or of all pairs of values of an axis. Raises ConfigError."""
-    for name in metrics:
-        if name not in metric_order():
-            raise UnknownName(f"unknown metric {name!r}; {nearest(name, metric_order())}")
+    _known(metrics)
     with LogReader.open(log_path(run)) as reader:
         records = read_records(reader)
     found = _contrasts(records, a, b, by, tuple(metrics) or MEASURES)
@@ -30,11 +31,53 @@ def show(run: Path, a: str | None, b: str | None, by: str | None, metrics: Seque
         print_json({"run": str(run), "contrasts": [item.to_json() for item in found]})
         return
     out = console()
-    out.print(_table(found))
+    for where in dict.fromkeys(_where(item) for item in found):
+        out.print(_table(where, [item for item in found if _where(item) == where]))
     out.print(
         "Means over the seeds both have; the difference with its 95 % BCa interval; p by sign-flip permutation, Holm "
-        "over the conditions of a metric; d: Cohen's d; seeds: how many a repeat needs for 80 % power."
+        "over all conditions of a metric; d: Cohen's d; seeds: how many a repeat needs for 80 % power."
     )
+
+
+def power(run: Path, a: str, b: str, metrics: Sequence[str], wanted: float, alpha: float, *, json: bool) -> None:
+    """Print how many seeds a repeat needs to tell two arms apart. Raises ConfigError."""
+    _known(metrics)
+    with LogReader.open(log_path(run)) as reader:
+        records = read_records(reader)
+    found = [(c, pilot(c.differences, power_wanted=wanted, alpha=alpha)) for c in compare(records, a, b, metrics)]
+    if json:
+        pilots = [{"metric": c.metric, "where": dict(c.where), **p.to_json()} for c, p in found]
+        print_json({"run": str(run), "power": wanted, "alpha": alpha, "pilots": pilots})
+        return
+    out = console()
+    for where in dict.fromkeys(_where(c) for c, _ in found):
+        out.print(_power_table(where, [(c, p) for c, p in found if _where(c) == where], wanted))
+    out.print(
+        "effect: mean over standard deviation of the paired differences. power: that a repeat with the same n finds it "
+        f"(two-sided, alpha {alpha:g}). seeds: how many a repeat needs for {wanted:.0%}, were the pilot's effect the "
+        "true one. smallest: the effect that n seeds find with that power."
+    )
+
+
+def _power_table(where: str, found: Sequence[tuple[Comparison, Pilot]], wanted: float) -> Table:
+    table = Table(
+        "metric", title=Text(where, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=0, pad_edge=False
+    )
+    table.add_column("a - b", overflow="fold")
+    for head in ("n", "difference", "effect", "power", f"seeds for {wanted:.0%}", "smallest"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for c, p in found:
+        difference = f"{number(c.contrast.difference.mean)} {interval(c.contrast.difference)}".strip()
+        chance = "-" if p.power is None else f"{p.power:.2f}"
+        needed = "no difference" if p.needed is None else str(p.needed)
+        table.add_row(c.metric, _arms(c), str(p.n), difference, number(p.effect), chance, needed, number(p.smallest))
+    return table
+
+
+def _known(metrics: Sequence[str]) -> None:
+    for name in metrics:
+        if name not in metric_order():
+            raise UnknownName(f"unknown metric {name!r}; {nearest(name, metric_order())}")
 
 
 def _contrasts(
@@ -49,24 +92,33 @@ def _contrasts(
     return compare(records, a, b, metrics)
 
 
-def _table(found: Sequence[Comparison]) -> Table:
-    table = Table("metric", "a - b", box=None, pad_edge=False)
+def _table(where: str, found: Sequence[Comparison]) -> Table:
+    """The contrasts of one condition."""
+    table = Table(
+        "metric", title=Text(where, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=0, pad_edge=False
+    )
+    table.add_column("a - b", overflow="fold")
     for head in ("n", "a", "b", "difference", "p", "p Holm", "d", "seeds"):
-        table.add_column(head, justify="right")
+        table.add_column(head, justify="right", no_wrap=True)
     for item in found:
         c = item.contrast
         difference = f"{number(c.difference.mean)} {interval(c.difference)}".strip()
         numbers = (number(c.a.mean), number(c.b.mean), difference, _p(c.p), _p(c.adjusted), number(c.d))
-        table.add_row(item.metric, _what(item), str(c.difference.n), *numbers, str(item.seeds or "-"))
+        table.add_row(item.metric, _arms(item), str(c.difference.n), *numbers, str(item.seeds or "-"))
     return table
 
 
-def _what(item: Comparison) -> str:
-    where = " ".join(f"{value}" for axis, value in item.where.items() if axis in ("level", "agents", "topology"))
-    arms = " - ".join(
-        " ".join(arm.values()) or cell[:8] for arm, cell in ((item.a, item.a_cell), (item.b, item.b_cell))
-    )
-    return f"{arms}\n  {where}" if where else arms
+def _where(item: Comparison) -> str:
+    """What both arms have in common, in words: ``cube hard, 3 agents, scripted``."""
+    told = dict(item.where)
+    world = " ".join(filter(None, (told.pop("env", ""), told.pop("level", ""))))
+    agents = f"{told.pop('agents')} agents" if "agents" in told else ""
+    return ", ".join(filter(None, (world, agents, *told.values()))) or "different in everything"
+
+
+def _arms(item: Comparison) -> str:
+    arms = ((item.a, item.a_cell), (item.b, item.b_cell))
+    return " - ".join(" ".join(arm.values()) or cell[:8] for arm, cell in arms)
 
 
 def _p(value: float | None) -> str:

@@ -8,23 +8,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from emcoop.analysis.attribution import KINDS as ATTRIBUTION_KINDS
 from emcoop.analysis.attribution import Attribution, attribute
-from emcoop.analysis.cells import names_of, read_record, read_records, summarise
-from emcoop.analysis.decomposition import Effect, culprit, decompose, outcomes, single_effects
+from emcoop.analysis.cells import names_of, read_record, read_records, split_references, summarise
+from emcoop.analysis.decomposition import Effect, culprit, decompose, fewest_seeds, outcomes, single_effects
 from emcoop.analysis.gap import Gap, gaps
 from emcoop.analysis.influence import KINDS as INFLUENCE_KINDS
 from emcoop.analysis.influence import influence
 from emcoop.analysis.prediction import Sample, predict, samples
 from emcoop.analysis.stats import Estimate
 from emcoop.analysis.words import interval, number, printable
-from emcoop.cli.output import Meter, console, print_json, say
+from emcoop.cli.meter import Meter
+from emcoop.cli.output import console, print_json, say
 from emcoop.core.config import load, nearest
 from emcoop.core.errors import ConfigError, EmcoopError, UnknownName
 from emcoop.episode.setup import Setup
-from emcoop.experiment.factorial import MOST_FACTORS, Design, by_faculty, by_seat, screen
+from emcoop.experiment.factorial import MOST_FACTORS, Design, by_faculty, by_intervention, by_seat, screen
 from emcoop.experiment.study import Study, log_path, parse_seeds, play
 from emcoop.log.events import EpisodeRow
 from emcoop.log.reader import LogReader
@@ -40,10 +43,15 @@ def explain(run: Path, cell: str | None, window: int, *, json: bool) -> None:
         rows = [row for row in reader.episodes() if row.status == "finished" and row.cell.startswith(cell or "")]
         if not rows:
             raise ConfigError(f"{run}: no finished episode{f' of a cell {cell}' if cell else ''}")
-        names = names_of(summarise(read_record(reader, row) for row in rows))
+        cells = summarise(read_record(reader, row) for row in rows)
+        if cell is None:  # nobody asks why the floor fails
+            cells, _ = split_references(cells)
+        own = names_of(cells)
+        names = {c.cell: f"{c.env} {c.level}, {c.agents} agents: {own[c.cell]}" for c in cells}
         by_cell: dict[str, list[EpisodeRow]] = {}
         for row in rows:
-            by_cell.setdefault(row.cell, []).append(row)
+            if row.cell in names:
+                by_cell.setdefault(row.cell, []).append(row)
         found = [_explain_cell(reader, names[name], name, mine, window) for name, mine in by_cell.items()]
     if json:
         print_json({"run": str(run), "cells": found})
@@ -87,6 +95,8 @@ def _print_cell(item: dict[str, Any]) -> None:
     if item["failed"]:
         counts = ", ".join(f"{agent.replace('_', ' ')} {n}" for agent, n in item["missing"].items())
         out.print(f"  missing at the stuck task, times: {counts}", markup=False)
+        kinds = ", ".join(f"{kind} {n}" for kind, n in sorted(item["constraints"].items(), key=lambda i: -i[1]))
+        out.print(f"  constraint that fell short first, times: {kinds}", markup=False)
     shares = {agent: share for agent, share in item["influence"]["centrality"].items() if share}
     if shares:
         told = ", ".join(f"{agent.replace('_', ' ')} {share:.0%}" for agent, share in shares.items())
@@ -99,6 +109,12 @@ def _print_cell(item: dict[str, Any]) -> None:
             f"{p['base_log_loss']:.3f}, gain {number(gain['mean'])} [{number(gain['low'])}, {number(gain['high'])}]",
             markup=False,
         )
+        told = "; ".join(f"{name} {_told(_coefficient(c))}" for name, c in p["coefficients"].items())
+        out.print(f"  log-odds of a shortfall per standard deviation: {told}", markup=False)
+
+
+def _coefficient(found: dict[str, float]) -> Estimate:
+    return Estimate(found["mean"], found["low"], found["high"], 0)
 
 
 def gap(run: Path, metric: str, *, json: bool) -> None:
@@ -109,20 +125,34 @@ def gap(run: Path, metric: str, *, json: bool) -> None:
     if json:
         print_json({"run": str(run), "metric": metric, "gaps": [item.to_json() for item in found]})
         return
-    table = Table("task", "team", box=None, pad_edge=False)
-    for head in ("reached", "solo", "solo matched", "silent", "gap", "retention"):
-        table.add_column(head, justify="right")
-    for item in found:
-        table.add_row(*_gap_row(item))
-    console().print(table)
-    say(f"{metric} on a scale from the floor (0) to the oracle (1); see docs/analyses.md")
+    out = console()
+    for task in dict.fromkeys(_task(item) for item in found):
+        out.print(_gap_table(task, [item for item in found if _task(item) == task]))
+    say(
+        f"{metric} on a scale from the floor (0) to the oracle (1). solo matched: alone with the team's agent-steps; "
+        "gap: oracle minus team; talk: team minus the same team in silence; retention: team over the better solo."
+    )
 
 
-def _gap_row(item: Gap) -> list[str]:
+def _task(item: Gap) -> str:
     where = item.where
-    team = " ".join(filter(None, (where.get("topology"), where.get("agent"), where.get("model"))))
-    cells = [_told(e) for e in (item.team, item.solo, item.matched, item.silent, item.gap)]
-    return [f"{where['env']} {where['level']} x{where['agents']}", team, *cells, number(item.retention)]
+    return f"{where['env']} {where['level']}, {where['agents']} agents"
+
+
+def _gap_table(task: str, found: Sequence[Gap]) -> Table:
+    table = Table("team", title=Text(task, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=0)
+    for head in ("n", "reached", "solo", "solo matched", "silent", "gap", "talk", "retention"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for item in found:
+        where = item.where
+        team = " ".join(filter(None, (where.get("topology"), where.get("agent"), where.get("model"))))
+        cells = [_stacked(e) for e in (item.team, item.solo, item.matched, item.silent, item.gap, item.talk)]
+        table.add_row(team, str(item.team.n), *cells, number(item.retention))
+    return table
+
+
+def _stacked(estimate: Estimate | None) -> str:
+    return "-" if estimate is None else f"{number(estimate.mean)}\n{interval(estimate)}".strip()
 
 
 def _told(estimate: Estimate | None) -> str:
@@ -130,7 +160,12 @@ def _told(estimate: Estimate | None) -> str:
 
 
 def design_of(setup: Setup, by: str, seat: int | None, source: str) -> Design:
-    """The cells for a decomposition by ``faculties``, ``seats``, or a ``screen`` of every faculty of every seat."""
+    """The cells for a decomposition by ``faculties``, ``seats``, or a ``screen`` of every faculty of every seat.
+
+    Or by interventions, with commas between them: ``assist:request,assist:fulfil``.
+    """
+    if ":" in by or "," in by:
+        return by_intervention(setup, [name.strip() for name in by.split(",")])
     kinds = ("faculties", "seats", "screen")
     if by not in kinds:
         raise ConfigError(f"--by {by!r}: {nearest(by, kinds)}")
@@ -161,6 +196,12 @@ def decomposition(
     setup, played = _cell_of(run, cell)
     design = design_of(setup, by, seat, source)
     study = Study(cells=design.setups(), seeds=parse_seeds(seeds) if seeds is not None else played)
+    fewest = fewest_seeds(len(design.factors))
+    if len(study.seeds) < fewest:
+        say(
+            f"warning: {len(study.seeds)} seeds cannot name one of {len(design.factors)} factors, whatever its effect; "
+            f"play at least {fewest} (--seeds)"
+        )
     with Meter() as meter:
         errors = asyncio.run(play(study, run, jobs=jobs, listener=meter))
     if errors:
@@ -174,6 +215,7 @@ def decomposition(
     singles = single_effects(values)
     named = culprit(singles)
     document: dict[str, Any] = {"cell": setup.cell, "metric": metric, "source": source, "seeds": len(study.seeds)}
+    document["fewest_seeds"] = fewest
     document |= {"single": [e.to_json() for e in singles], "culprit": named.to_json() if named else None}
     if by != "screen":
         document |= decompose(design.factors, values).to_json()
@@ -181,7 +223,8 @@ def decomposition(
         print_json({"run": str(run), **document})
         return
     out = console()
-    out.print(_effects_table(f"{source} instead, alone", singles))
+    taken = "with it alone" if ":" in by or "," in by else f"{source} instead, alone"
+    out.print(_effects_table(taken, singles))
     if by != "screen":
         found = decompose(design.factors, values)
         out.print(_effects_table("Shapley value", found.shapley), _effects_table("interaction", found.interactions))

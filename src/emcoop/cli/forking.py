@@ -13,6 +13,7 @@ from emcoop.cli.output import console, print_json, say
 from emcoop.core.config import load
 from emcoop.core.errors import ConfigError
 from emcoop.episode.fork import Fork, NoReturn, Tamper, play_fork, point_of_no_return
+from emcoop.episode.kept import keep_no_return
 from emcoop.episode.loop import Outcome
 from emcoop.episode.setup import SeatConfig, Setup
 from emcoop.experiment.study import log_path
@@ -121,13 +122,21 @@ def _ended(outcome: Outcome) -> dict[str, Any]:
 
 
 def sweep(run: Path, episode: int, policy: str, *, json: bool) -> None:
-    """Print the last step from which the policy's team could still have won."""
-    with LogReader.open(log_path(run)) as reader:
+    """Print the last step from which the policy's team could still have won; keep it beside the log for the viewer."""
+    log = log_path(run)
+    with LogReader.open(log) as reader:
         found = asyncio.run(point_of_no_return(reader, episode, policy))
+        row = reader.episode(episode)
     if json:
         print_json(found.to_json())
-        return
-    print(_told(found))
+    else:
+        print(_told(found))
+    try:
+        path = keep_no_return(log, row, found)
+    except OSError as error:
+        say(f"not kept for the viewer: {error}")
+    else:
+        say(f"kept in {path}; emcoop view {run} shows it")
 
 
 def _told(found: NoReturn) -> str:

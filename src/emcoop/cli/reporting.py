@@ -9,14 +9,14 @@ from emcoop.analysis.answers import SHOWN_FAILURES, Answers, Told, write_markdow
 from emcoop.analysis.attribution import KINDS as ATTRIBUTION_KINDS
 from emcoop.analysis.attribution import attribute
 from emcoop.analysis.cells import REFERENCES, EpisodeRecord, Row, read_record, summarise, to_json
-from emcoop.analysis.compare import pairwise
+from emcoop.analysis.compare import Comparison, arms, pairwise
 from emcoop.cli.output import console, print_json, say
 from emcoop.core.errors import ConfigError, LogError, ReplayMismatch
 from emcoop.episode.replay import replay
 from emcoop.experiment.study import log_path
 from emcoop.log.reader import LogReader
 
-REPORTED = ("success", "progress", "M6", "M13", "M18")
+REPORTED = ("success", "progress", "M1", "M6", "M13", "M18", "deficit_participation")
 """The metrics on which the report contrasts topologies."""
 
 
@@ -83,10 +83,13 @@ def _write_report(reader: LogReader, records: list[EpisodeRecord], rows: list[Ro
 def _answers(reader: LogReader, records: list[EpisodeRecord], run: Path) -> Answers:
     """Contrasts of topologies where there are several, the first failures of each team, and where it came from."""
     teams = [record for record in records if not _is_reference(record)]
-    try:
-        contrasts = tuple(pairwise(teams, "topology", REPORTED))
-    except ConfigError:  # one topology only, or versions that must not be compared: then there is nothing to contrast
-        contrasts = ()
+    contrasts: tuple[Comparison, ...] = ()
+    note = ""
+    if len({arm.axes["topology"] for arm in arms(teams)}) > 1:
+        try:
+            contrasts = tuple(pairwise(teams, "topology", REPORTED))
+        except ConfigError as error:
+            note = f"Topologies are not contrasted: {error}"
     failures: list[Told] = []
     for cell in dict.fromkeys(record.cell for record in teams):
         lost = [r for r in teams if r.cell == cell and r.status == "finished" and r.metrics.get("success") == 0.0]
@@ -96,7 +99,7 @@ def _answers(reader: LogReader, records: list[EpisodeRecord], run: Path) -> Answ
                 failures.append(Told(cell, record.id, record.seed, found.sentence))
     versions = " and ".join(dict.fromkeys(record.version for record in records if record.version))
     again = f"emcoop run {run / 'run.yaml'} --out {run}" if (run / "run.yaml").exists() else ""
-    return Answers(contrasts, tuple(failures), versions, again)
+    return Answers(contrasts, tuple(failures), versions, again, note)
 
 
 def _is_reference(record: EpisodeRecord) -> bool:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emcoop.cli.output import Meter, print_json, say
+from emcoop.cli.meter import Meter, duration
+from emcoop.cli.output import print_json, say
 from emcoop.cli.reporting import show
 from emcoop.core.canonical import content_hash
 from emcoop.core.config import load
 from emcoop.core.errors import ConfigError, EmcoopError, Interrupted
-from emcoop.experiment.estimate import Forecast, forecast
+from emcoop.experiment.estimate import REASONING_TOKENS, Forecast, forecast
 from emcoop.experiment.matrix import Matrix, read_matrix, read_settings
 from emcoop.experiment.merge import merge, shards_of
 from emcoop.experiment.study import NO_CAPS, Caps, Shard, Study, check, parse_seeds, play
@@ -76,9 +77,9 @@ def run(matrix: Matrix, out: Path | None, how: How, *, json: bool) -> None:
     for warning in check(study):
         say(f"warning: {warning}")
     folder = out or RUNS / f"{matrix.label}-{content_hash(matrix)[:8]}"
-    if how.caps != NO_CAPS and not how.yes:
-        _refuse_low_caps(forecast(study, folder), how)
     target = folder if how.shard is None else folder / how.shard.folder
+    if how.caps != NO_CAPS and not how.yes:
+        _refuse_low_caps(forecast(study, target, how.shard), how)
     errors = play_into(study, matrix, target, how)
     cells, seeds = {cell.cell for cell in study.cells}, set(study.seeds)
     if how.shard is not None:
@@ -94,7 +95,8 @@ def run(matrix: Matrix, out: Path | None, how: How, *, json: bool) -> None:
 def estimate(matrix: Matrix, out: Path | None, how: How, *, json: bool) -> None:
     """Print what the matrix will take, and play nothing of it."""
     study = _asked(matrix, how)
-    found = forecast(study, out or RUNS / f"{matrix.label}-{content_hash(matrix)[:8]}")
+    folder = out or RUNS / f"{matrix.label}-{content_hash(matrix)[:8]}"
+    found = forecast(study, folder if how.shard is None else folder / how.shard.folder, how.shard)
     if json:
         print_json({"estimate": found.to_json()})
     else:
@@ -116,8 +118,8 @@ def _refuse_low_caps(found: Forecast, how: How) -> None:
         low.append(f"${caps.usd:g} of about ${cost.usd:.2f}")
     if caps.tokens is not None and cost.input_tokens + cost.output_tokens > caps.tokens:
         low.append(f"{caps.tokens:,} of about {round(cost.input_tokens + cost.output_tokens):,} tokens")
-    if caps.hours is not None and cost.seconds / how.jobs > caps.hours * 3600:
-        low.append(f"{caps.hours:g} of about {cost.seconds / how.jobs / 3600:.1f} hours")
+    if caps.hours is not None and cost.seconds(how.jobs) > caps.hours * 3600:
+        low.append(f"{caps.hours:g} of about {cost.seconds(how.jobs) / 3600:.1f} hours")
     if low:
         raise ConfigError(f"the caps are below the estimate ({'; '.join(low)}); --yes plays until they are reached")
 
@@ -125,12 +127,23 @@ def _refuse_low_caps(found: Forecast, how: How) -> None:
 def _told(found: Forecast, jobs: int) -> str:
     cost = found.cost
     money = "an unknown price" if cost.usd is None else f"${cost.usd:.2f}"
-    known = f"{found.past} cells known from the log, {found.tried} from dry runs, {found.guessed} guessed"
-    return (
+    known = f"{found.past} cells known from the log, {found.tried} from dry runs"
+    if found.guessed:
+        known += f", {found.guessed} taken as their mean"
+    lines = [
         f"{found.episodes:,} episodes to play, {found.finished:,} finished. About {cost.calls:,.0f} model calls, "
         f"{cost.input_tokens:,.0f} tokens in, {cost.output_tokens:,.0f} out, {money}, "
-        f"{cost.seconds / jobs / 60:.1f} minutes with {jobs} jobs ({known})."
-    )
+        f"{duration(cost.seconds(jobs))} with {jobs} job{'s' if jobs > 1 else ''} ({known})."
+    ]
+    for model, calls in found.answers.items():
+        if calls:
+            lines.append(f"{model}: answers as long and as slow as in {calls:,} past calls of it.")
+        else:
+            lines.append(
+                f"{model}: no past calls found; answers are taken to be what the scripted policy says with "
+                f"{REASONING_TOKENS} tokens of reasoning, at the latency that the set-up declares."
+            )
+    return "\n".join(lines)
 
 
 def merge_shards(run: Path, *, json: bool) -> None:
@@ -148,7 +161,7 @@ def play_into(study: Study, matrix: Matrix, folder: Path, how: How) -> list[str]
     if how.workers is not None:
         return _on_ray(study, folder, how, how.workers)
     try:
-        with Meter() as meter:
+        with Meter(how.caps) as meter:
             return asyncio.run(
                 play(
                     study, folder, jobs=how.jobs, listener=meter, cache=how.cache, caps=how.caps, shard=how.shard,
