@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
@@ -69,3 +71,24 @@ def test_an_export_is_written_whole_and_the_same_each_time(run_log: Path, tmp_pa
         assert "2 episodes" in err
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_the_browser_is_opened_at_the_pages_address(run_log: Path, tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    stand_in = tmp_path / "browser"
+    stand_in.write_text(f'#!/bin/sh\necho "$1" > {opened}.new && mv {opened}.new {opened}\n')
+    stand_in.chmod(0o755)
+    command = [sys.executable, "-m", "emcoop", "view", str(run_log), "--port", "0"]
+    environment = {**os.environ, "BROWSER": str(stand_in)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as viewer:
+        assert viewer.stdout is not None
+        address = viewer.stdout.readline().strip()
+        deadline = time.monotonic() + 20
+        while not opened.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        viewer.send_signal(signal.SIGINT)
+        viewer.communicate(timeout=20)
+    assert opened.read_text().strip() == address

@@ -212,6 +212,12 @@ def hostile(event: Event) -> list[tuple[str, dict[str, Any]]]:
         payload["content"] = HOSTILE
     if event.kind == "plan_committed":
         payload["plan"] = {"task": HOSTILE, "actions": [{"action_type": HOSTILE, "x": HOSTILE}], "reasoning": HOSTILE}
+    if event.kind == "step":
+        moves = {agent: {"primitive": move, "said": [HOSTILE]} for agent, move in payload["actions"].items()}
+        tasks = {f"{HOSTILE}{name}": task for name, task in payload["tasks"].items()}
+        payload.update(actions=moves, tasks=tasks, gains={"agent_0": [HOSTILE]} if event.env_step == 2 else {})
+    if event.kind == "plan_ended":
+        payload["failure"] = {"category": HOSTILE, "code": HOSTILE, "message": HOSTILE}
     found = [(event.kind, payload)]
     if event.kind == "message_sent":
         found.append(("telepathy", {"thought": HOSTILE}))
@@ -228,12 +234,18 @@ def test_hostile_text_of_a_model_stays_text(page: Page, run_log: Path, tmp_path:
         if exported:
             export(log, tmp_path / "hostile.html")
             address = (tmp_path / "hostile.html").as_uri()
-        for kind in ("message_sent", "telepathy", "plan_committed"):
+        for kind in ("message_sent", "telepathy", "plan_committed", "plan_ended", "step"):
             seq = next(event.seq for event in events if event.kind == kind)
             page.goto("about:blank")
             opened(page, f"{address}#/episode/1?sel={seq}")
             page.locator("em-inspector h3").wait_for()
             assert HOSTILE[:20] in page.locator("em-inspector").inner_text()
+        page.locator(".gain").dispatch_event("pointermove", {"bubbles": True})
+        assert HOSTILE in page.locator(".tip").inner_text()
+        page.keyboard.press("End")
+        until(page, "document.querySelector('.tasks-now th[scope=row]') !== null")
+        assert HOSTILE[:20] in page.locator(".tasks-now").inner_text()
+        assert HOSTILE[:20] in page.locator(".card .move").first.inner_text()
         page.keyboard.press("2")
         assert page.locator(".said .words").first.inner_text() == HOSTILE
         page.keyboard.press("3")

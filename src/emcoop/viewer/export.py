@@ -22,6 +22,7 @@ from emcoop.core.errors import ConfigError, EmcoopError, LogError
 from emcoop.core.types import Json
 from emcoop.log.reader import LogReader
 from emcoop.viewer import frames, pages
+from emcoop.viewer.why import why
 
 STATIC = Path(__file__).with_name("static")
 EVENTS_PER_BLOCK = 1_000
@@ -102,7 +103,11 @@ def _episode_blocks(log: Path, number: int, names: set[bytes]) -> Iterator[tuple
         yield from _frame_blocks(log, number, episode["steps"])
     except EmcoopError as error:
         pictures = f"No pictures of this episode: {error}"
-    yield f"e{number}", {"episode": episode, "marks": marks, "frames": pictures}
+    try:
+        reasons: Json = why(log, number)
+    except EmcoopError as error:
+        reasons = str(error)
+    yield f"e{number}", {"episode": episode, "marks": marks, "frames": pictures, "why": reasons}
 
 
 def _blob_names(event: Json) -> Iterator[str]:

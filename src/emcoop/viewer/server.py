@@ -28,6 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emcoop.core.errors import ConfigError, CorruptLog, EmcoopError, ReplayMismatch
 from emcoop.viewer import frames, pages
+from emcoop.viewer.why import why
 
 STATIC = Path(__file__).with_name("static")
 PORT = 7700
@@ -54,6 +55,7 @@ def make_app(log: Path, *, token: str = "") -> Starlette:
         Route("/api/live", api.live),
         Route("/api/blob/{name}", api.blob),
         Route("/api/episodes/{number:int}", api.answer(lambda request: pages.episode(log, _number(request)))),
+        Route("/api/episodes/{number:int}/why", api.answer(lambda request: why(log, _number(request)))),
         Route("/api/episodes/{number:int}/events", api.answer(api.events)),
         Route("/api/episodes/{number:int}/before", api.answer(api.before)),
         Route("/api/episodes/{number:int}/seek", api.answer(api.seek)),

@@ -35,6 +35,19 @@ interface EpisodeMeta extends EpisodeLine {
   duration: number;
 }
 
+/** Why an episode was lost, as far as it is known. */
+interface Why {
+  lost: boolean;
+  long: boolean;
+  failure: Payload | null;
+  no_return: { policy: string; point_of_no_return: number | null; time: number | null; steps: number; success: boolean }[];
+  ask: string;
+  explain: string;
+}
+
+/** A place in time that is marked on the scrubber and in the lanes. */
+type Sign = { time: number; step: number; kind: "no-return" | "lack" | "parting"; text: string };
+
 interface Estimate {
   mean: number | null;
   low: number | null;
@@ -79,6 +92,7 @@ interface Source {
   live: boolean;
   run(): Promise<Run>;
   episode(id: number): Promise<EpisodeMeta>;
+  why(id: number): Promise<Why>;
   events(id: number, start: number, size: number, kinds?: string[]): Promise<EventPage>;
   before(id: number, start: number): Promise<LogEvent[]>;
   seek(id: number, where: { time?: number; step?: number }): Promise<number>;
@@ -163,7 +177,7 @@ interface Model {
   stages: Map<string, StageSpan[]>;
   plans: Map<string, PlanSpan[]>;
   tasks: Map<string, TaskEntry[]>;
-  gains: { agent: string; time: number; names: string[]; seq: number }[];
+  gains: Gain[];
 }
 
 type Axis = "time" | "steps";
@@ -179,6 +193,8 @@ type ToX = (time: number) => number;
 type Point = [x: number, y: number];
 
 type TaskRows = { shown: [string, TaskEntry[]][]; height: number; labels(): unknown[] };
+type Gain = { agent: string; time: number; names: string[]; seq: number };
+type GainRows = { shown: [string, Gain[]][]; height: number; labels(): unknown[] };
 type EpisodeEntry = { episode: EpisodeLine; where: string; topology: string; team: string };
 
 /** One of the two episodes of a comparison. */
@@ -187,11 +203,14 @@ interface Side {
   track: import("./static/track.js").Track;
   frames: import("./static/frame.js").Frames;
   world: import("./static/frame.js").WorldFrame;
+  now: HTMLElement;
   lanes: import("./static/lanes.js").Lanes;
   drawn?: Model;
 }
 
-type Parting = { step: number; why: string };
+type Parting = { step: number; why: string; times: [number, number] };
+/** What an agent does to the world in a step: a primitive's index, or a mapping with it under `primitive`. */
+type Move = number | ({ primitive: number } & Payload);
 
 /** A page that takes keys; `key` returns whether one was of use. */
 type Page = HTMLElement & { key?(event: KeyboardEvent): boolean };
@@ -204,6 +223,7 @@ interface HTMLElementTagNameMap {
   "em-lanes": import("./static/lanes.js").Lanes;
   "em-talk": import("./static/talk.js").Talk;
   "em-transport": import("./static/transport.js").Transport;
+  "em-why": import("./static/why.js").WhyLost;
 }
 
 interface HTMLElementEventMap {
@@ -212,4 +232,5 @@ interface HTMLElementEventMap {
   axis: CustomEvent<Axis>;
   moment: CustomEvent<number>;
   pick: CustomEvent<number>;
+  signs: CustomEvent<Sign[]>;
 }

@@ -1,9 +1,10 @@
 // Two episodes on one scrubber of environment steps, with the first step at which their worlds differ.
 
-import { h, problem, replace } from "./dom.js";
-import { percent } from "./format.js";
-import { legend } from "./episode.js";
+import { h, keepFocus, problem, replace } from "./dom.js";
+import { cut, moveText, percent } from "./format.js";
 import { Frames } from "./frame.js";
+import { legend } from "./legend.js";
+import { agentCards } from "./now.js";
 import { address, note, place } from "./place.js";
 import { outcome } from "./runs.js";
 import { source } from "./source.js";
@@ -26,7 +27,7 @@ class ComparePage extends HTMLElement {
   async connectedCallback() {
     const { path, query } = place();
     this.step = Number(query.get("k") ?? 0);
-    this.sides = [Number(path[1]), Number(path[2])].map((id) => ({ id, track: new Track(id), frames: new Frames(id), world: h("em-frame"), lanes: h("em-lanes") }));
+    this.sides = [Number(path[1]), Number(path[2])].map((id) => ({ id, track: new Track(id), frames: new Frames(id), world: h("em-frame"), now: h("div", { class: "now", role: "list", "aria-label": `Agents of episode ${id}` }), lanes: h("em-lanes") }));
     try {
       await Promise.all(this.sides.map((side) => side.track.open(0)));
     } catch (error) {
@@ -37,7 +38,8 @@ class ComparePage extends HTMLElement {
     this.build();
     await this.moveTo(this.step);
     try {
-      this.parting = await divergence(this.sides[0].id, this.sides[1].id);
+      const { start } = this.sides[0].track.meta;
+      this.parting = await divergence(this.sides[0].id, this.sides[1].id, start.env?.primitives ?? []);
     } catch (error) {
       replace(this.verdict, problem(error));
       return;
@@ -62,7 +64,7 @@ class ComparePage extends HTMLElement {
     this.transport.addEventListener("jump", (event) => this.jump(event.detail));
     for (const side of this.sides) {
       side.lanes.addEventListener("moment", (event) => this.moveTo(side.track.stepAt(event.detail)));
-      side.lanes.addEventListener("pick", (event) => { location.hash = address(`episode/${side.id}`, { sel: event.detail }); });
+      side.lanes.addEventListener("pick", (event) => this.leave(side, event.detail));
     }
   }
 
@@ -73,7 +75,7 @@ class ComparePage extends HTMLElement {
     return h("section", { "aria-label": `Episode ${side.id}` },
       h("h2", {}, h("a", { href: address(`episode/${side.id}`) }, `#${side.id}`), ` ${setup.topology} `, outcome(meta)),
       h("p", { class: "hint" }, `${setup.env} ${setup.level}, ${(setup.team ?? []).map((/** @type {Payload} */ seat) => [seat.agent, seat.model].filter(Boolean).join(" ")).join(", ")}, seed ${meta.seed}, ${meta.steps} steps, progress ${percent(meta.progress)}`),
-      side.world, side.lanes);
+      h("div", { class: "beside" }, side.world, side.now), side.lanes);
   }
 
   get total() {
@@ -89,9 +91,11 @@ class ComparePage extends HTMLElement {
         const own = Math.min(wish, side.track.meta.steps);
         const time = await side.track.timeOfStep(own);
         if (wish !== this.step) return;
-        if (side.drawn !== side.track.stretch) side.lanes.show(side.track.stretch, { axis: "steps", zoom: 1, selected: null });
+        if (side.drawn !== side.track.stretch) side.lanes.show(side.track.stretch, { axis: "steps", zoom: side.lanes.roomy(side.track.stretch), selected: null });
         side.drawn = side.track.stretch;
         side.lanes.moveTo(time);
+        const cards = agentCards(side.track.stretch, time, side.track.meta.start.env?.primitives ?? [], (seq) => this.leave(side, seq));
+        keepFocus(side.now, () => replace(side.now, cards));
         side.world.show(side.frames, own, own < wish ? `Over after step ${own}` : `After step ${own}`);
       }
     } catch (error) {
@@ -100,6 +104,15 @@ class ComparePage extends HTMLElement {
     }
     this.transport.set(wish, Math.max(1, this.total), `step ${wish} of ${this.total}`);
     note(`compare/${this.sides[0].id}/${this.sides[1].id}`, { k: wish || "" });
+  }
+
+  /**
+   * Open an event of one of the two in its own page.
+   * @param {Side} side
+   * @param {number} seq
+   */
+  leave(side, seq) {
+    location.hash = address(`episode/${side.id}`, { sel: seq });
   }
 
   /** @param {Jump} detail */
@@ -116,7 +129,9 @@ class ComparePage extends HTMLElement {
     }
     const words = parting.step === 0 ? "Their worlds differ from the beginning" : `Their worlds are the same up to step ${parting.step - 1} and differ from step ${parting.step} on`;
     replace(this.verdict, `${words}${parting.why ? ` (${parting.why})` : ""}. `, h("button", { onclick: () => this.moveTo(parting.step) }, "Go there"));
-    this.transport.mark(parting.step / Math.max(1, this.total), `First difference: step ${parting.step}`);
+    const text = `First difference: step ${parting.step}`;
+    this.transport.mark([{ share: parting.step / Math.max(1, this.total), kind: "parting", text }]);
+    for (const [index, side] of this.sides.entries()) side.lanes.mark([{ time: parting.times[index], step: parting.step, kind: "parting", text }]);
   }
 
   /** @param {KeyboardEvent} event */
@@ -135,15 +150,22 @@ class ComparePage extends HTMLElement {
  * The first step whose states differ, and whose action differed there; null when there is none.
  * @param {number} a
  * @param {number} b
+ * @param {string[]} primitives
  * @returns {Promise<Parting | null>}
  */
-async function divergence(a, b) {
+async function divergence(a, b, primitives) {
   const [left, right] = [steps(a), steps(b)];
+  const ends = [0, 0];
   for (;;) {
     const [one, other] = await Promise.all([left.next(), right.next()]);
     if (one.done && other.done) return null;
-    if (one.done || other.done) return { step: (one.value ?? other.value)?.[2] ?? 0, why: `#${one.done ? a : b} is over` };
-    if (one.value[5].state !== other.value[5].state) return { step: one.value[2], why: difference(one.value, other.value) };
+    if (one.done || other.done) {
+      const event = one.value ?? other.value;
+      return { step: event?.[2] ?? 0, why: `#${one.done ? a : b} is over`, times: [one.value?.[1] ?? ends[0], other.value?.[1] ?? ends[1]] };
+    }
+    if (one.value[5].state !== other.value[5].state) return { step: one.value[2], why: difference(one.value, other.value, primitives), times: [one.value[1], other.value[1]] };
+    ends[0] = one.value[1];
+    ends[1] = other.value[1];
   }
 }
 
@@ -164,13 +186,17 @@ async function* steps(id) {
 }
 
 /**
+ * Who moved differently, and how.
  * @param {LogEvent} one
  * @param {LogEvent} other
+ * @param {string[]} primitives
  */
-function difference(one, other) {
+function difference(one, other, primitives) {
   const [left, right] = [one[5].actions ?? {}, other[5].actions ?? {}];
-  const agents = Object.keys(left).filter((agent) => left[agent] !== right[agent]);
-  return agents.length ? `${agents.join(", ")} ${agents.length === 1 ? "acts" : "act"} differently` : "";
+  const agents = [...new Set([...Object.keys(left), ...Object.keys(right)])];
+  return agents.map((agent) => ({ agent, moves: [left, right].map((moves) => cut(moveText(moves[agent], primitives), 60)) }))
+    .filter(({ moves }) => moves[0] !== moves[1])
+    .map(({ agent, moves }) => `${agent}: ${moves[0]} or ${moves[1]}`).join("; ");
 }
 
 customElements.define("em-compare", ComparePage);

@@ -1,9 +1,12 @@
 // The page of one episode: world, lanes, tasks, inspector and talk, all driven by one moment.
 
 import { h, keepFocus, only, problem, replace } from "./dom.js";
-import { cut, seconds, STAGES, taskText } from "./format.js";
+import { listEvents, foundEvents } from "./events.js";
+import { seconds } from "./format.js";
 import { Frames } from "./frame.js";
-import { bisect, spanAt, spansOf } from "./model.js";
+import { legend } from "./legend.js";
+import { bisect } from "./model.js";
+import { agentCards, tasksNow } from "./now.js";
 import { note, place } from "./place.js";
 import { outcome } from "./runs.js";
 import { source } from "./source.js";
@@ -11,7 +14,6 @@ import { Track } from "./track.js";
 
 /** @type {[keyof EpisodePage["panels"], string][]} */
 const TABS = [["inspect", "Inspector"], ["talk", "Talk"], ["events", "Events"], ["search", "Search"]];
-const AROUND = 40;
 const PASSED_OVER = new Set(["stage", "action", "model_call", "message_delivered", "message_read", "step"]);
 
 class EpisodePage extends HTMLElement {
@@ -21,7 +23,7 @@ class EpisodePage extends HTMLElement {
   selected;
   /** @type {Axis} */
   axis;
-  /** @type {number} */
+  /** @type {number | null} */
   zoom;
   /** @type {string} */
   tab;
@@ -51,6 +53,16 @@ class EpisodePage extends HTMLElement {
   tabs;
   /** @type {HTMLElement} */
   stretch;
+  /** @type {import("./why.js").WhyLost} */
+  why;
+  /** @type {Sign[]} */
+  signs = [];
+  /** @type {HTMLElement} */
+  said;
+  /** @type {Model | undefined} */
+  nowOf;
+  /** @type {number | undefined} */
+  nowAt;
   /** @type {Model | undefined} */
   drawn;
   /** @type {number} */
@@ -64,7 +76,7 @@ class EpisodePage extends HTMLElement {
     this.time = Number(query.get("t") ?? 0);
     this.selected = query.has("sel") ? Number(query.get("sel")) : null;
     this.axis = query.get("axis") === "steps" ? "steps" : "time";
-    this.zoom = Math.min(32, Math.max(1, Number(query.get("zoom") ?? 1)));
+    this.zoom = query.has("zoom") ? Math.min(32, Math.max(1, Number(query.get("zoom")) || 1)) : null;
     this.tab = query.get("tab") ?? "inspect";
     this.query = query.get("q") ?? "";
     this.track = new Track(id);
@@ -79,6 +91,7 @@ class EpisodePage extends HTMLElement {
     if (!this.isConnected) return;
     this.build();
     this.redraw();
+    this.why.show(id);
     this.stop = this.track.meta.status === "running" ? source.listen((pulse) => this.pulse(pulse)) : null;
   }
 
@@ -94,20 +107,22 @@ class EpisodePage extends HTMLElement {
     this.sign = h("span", {}, outcome(meta));
     this.transport = h("em-transport", {});
     this.world = h("em-frame", {});
-    this.now = h("div", { class: "now", "aria-label": "What each agent is doing" });
+    this.now = h("div", { class: "now", role: "group", "aria-label": "What holds now" });
+    this.why = h("em-why", {});
+    this.said = h("p", { class: "hidden", role: "status" });
     this.lanes = h("em-lanes", {});
     this.panels = { inspect: h("em-inspector", {}), talk: h("em-talk", {}), events: h("ol", { class: "events" }), search: h("div", { class: "found" }) };
     this.searchBox = h("input", { type: "search", id: "search", value: this.query, placeholder: "Search this episode  ( / )", "aria-label": "Search this episode's messages, plans and events", onchange: () => this.search(this.searchBox.value) });
     this.tabs = h("div", { role: "tablist", class: "tabs", "aria-label": "Details" }, TABS.map(([name, title]) =>
       h("button", { role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => this.openTab(name) }, title)));
     /** @type {(factor: number, text: string, label: string) => HTMLElement} */
-    const zoom = (factor, text, label) => h("button", { title: label, "aria-label": label, onclick: () => this.enlarge(factor) }, text);
+    const zoom = (factor, text, label) => h("button", { "data-tip": label, "aria-label": label, onclick: () => this.enlarge(factor) }, text);
     replace(this, h("main", { id: "main", class: "episode", tabindex: "-1" },
       h("header", { class: "head" }, h("h1", {}, `Episode #${meta.id}`), h("p", {}, `${setup.env ?? "?"} ${setup.level ?? ""} · ${this.track.team.length} agents · ${setup.topology ?? "?"} · seed ${meta.seed} `, this.sign), this.searchBox),
-      this.notes(), this.transport,
+      this.notes(), this.why, this.transport, this.said,
       h("section", { class: "world", "aria-label": "World" }, this.world, this.now),
       h("section", { class: "course", "aria-label": "Course of the episode" },
-        h("div", { class: "bar" }, legend(), h("span", { class: "zoom" }, zoom(0.5, "−", "Smaller (-)"), zoom(2, "+", "Larger (+)"))),
+        h("div", { class: "bar" }, legend(), h("span", { class: "zoom" }, zoom(0.5, "−", "Smaller (-)"), zoom(2, "+", "Larger (+)"), zoom(0, "fit", "Fit in (0)"))),
         this.lanes, (this.stretch = h("p", { class: "hint" }))),
       h("section", { class: "details", "aria-label": "Details" }, this.tabs,
         TABS.map(([name]) => h("div", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, tabindex: "0" }, this.panels[name])))));
@@ -115,7 +130,8 @@ class EpisodePage extends HTMLElement {
     this.showAxis();
     this.transport.addEventListener("go", (event) => this.scrub(event.detail));
     this.transport.addEventListener("jump", (event) => this.jump(event.detail));
-    this.transport.addEventListener("axis", (event) => { this.axis = event.detail; this.redraw(); });
+    this.transport.addEventListener("axis", (event) => this.turn(event.detail));
+    this.why.addEventListener("signs", (event) => this.mark(event.detail));
     this.addEventListener("moment", (event) => this.moveTo(event.detail));
     this.addEventListener("pick", (event) => this.pick(event.detail));
     this.tabs.addEventListener("keydown", (event) => this.alongTabs(event));
@@ -125,6 +141,17 @@ class EpisodePage extends HTMLElement {
 
   showAxis() {
     if (this.transport.axis) this.transport.axis.value = this.axis;
+  }
+
+  /**
+   * The other clock becomes the axis.
+   * @param {Axis} axis
+   */
+  turn(axis) {
+    this.axis = axis;
+    this.showAxis();
+    this.placeSigns();
+    this.redraw();
   }
 
   notes() {
@@ -141,7 +168,8 @@ class EpisodePage extends HTMLElement {
   /** Everything anew: another stretch, axis or size. */
   redraw() {
     const { track } = this;
-    this.lanes.show(track.stretch, { axis: this.axis, zoom: this.zoom, selected: this.selected });
+    const zoom = this.zoom ?? this.lanes.roomy(track.stretch);
+    this.lanes.show(track.stretch, { axis: this.axis, zoom, selected: this.selected });
     const { first, next, meta, stretch: model } = track;
     this.stretch.textContent = first === 0 && next === null ? "" : `Events ${first} to ${model.events.at(-1)?.[0]} of ${meta.events}; move on and the lanes follow.`;
     this.drawn = track.stretch;
@@ -166,21 +194,32 @@ class EpisodePage extends HTMLElement {
     this.lanes.select(this.selected);
     this.showNow();
     this.showTab();
-    note(`episode/${track.id}`, { t: time || "", sel: this.selected, axis: this.axis === "time" ? "" : this.axis, zoom: this.zoom === 1 ? "" : this.zoom, tab: this.tab === "inspect" ? "" : this.tab, q: this.tab === "search" ? this.query : "" });
+    note(`episode/${track.id}`, { t: time || "", sel: this.selected, axis: this.axis === "time" ? "" : this.axis, zoom: this.zoom, tab: this.tab === "inspect" ? "" : this.tab, q: this.tab === "search" ? this.query : "" });
+  }
+
+  /**
+   * Mark places on the scrubber and in the lanes.
+   * @param {Sign[]} signs
+   */
+  mark(signs) {
+    this.signs = signs;
+    this.lanes.mark(signs);
+    this.placeSigns();
+  }
+
+  placeSigns() {
+    const { meta } = this.track;
+    const share = (/** @type {Sign} */ sign) => this.axis === "steps" ? sign.step / Math.max(1, meta.steps) : sign.time / Math.max(1, meta.duration);
+    this.transport.mark(this.signs.map((sign) => ({ ...sign, share: share(sign) })));
   }
 
   showNow() {
-    const { stretch: model } = this.track;
-    const cards = model.team.map((agent) => {
-      const stage = spanAt(spansOf(model.stages, agent), this.time);
-      const plan = spanAt(spansOf(model.plans, agent), this.time);
-      const active = plan !== null && (plan.to > this.time || (plan.outcome === null && plan.to === model.end));
-      const known = STAGES[stage?.stage ?? ""];
-      const action = model.actions.findLast((found) => found.agent === agent && found.time <= this.time && found.status === "start");
-      return h("div", { class: "card" }, h("span", { class: `badge ${known?.class ?? ""}`, title: known?.name ?? "" }, stage?.stage ?? "–"), h("strong", {}, agent), h("span", { class: "hint" }, known?.name ?? "not begun"),
-        h("button", { class: "link doing", "data-key": agent, disabled: !active, onclick: () => plan && this.pick(plan.seq) }, active ? cut(`${taskText(plan.plan)}: ${action?.action ?? ""}`, 80) : "no plan"));
-    });
-    keepFocus(this.now, () => replace(this.now, cards));
+    const { stretch: model, meta } = this.track;
+    const at = bisect(model.events, (event) => event[1] <= this.time);
+    if (model === this.nowOf && at === this.nowAt) return; // nothing has happened in between
+    [this.nowOf, this.nowAt] = [model, at];
+    const cards = agentCards(model, this.time, meta.start.env?.primitives ?? [], (seq) => this.pick(seq));
+    keepFocus(this.now, () => replace(this.now, h("div", { role: "list", "aria-label": "Agents" }, cards), tasksNow(model, this.time)));
   }
 
   /** @param {string} name */
@@ -189,6 +228,7 @@ class EpisodePage extends HTMLElement {
     for (const tab of this.tabs.children) {
       const on = tab.id === `tab-${this.tab}`;
       tab.setAttribute("aria-selected", String(on));
+      tab.setAttribute("tabindex", on ? "0" : "-1");
       const panel = only(this.querySelector(`#${tab.getAttribute("aria-controls")}`));
       if (panel) panel.hidden = !on;
     }
@@ -217,13 +257,7 @@ class EpisodePage extends HTMLElement {
   showEvents() {
     const { events } = this.track.stretch;
     const at = this.selected === null ? bisect(events, (event) => event[1] <= this.time) - 1 : events.findIndex((event) => event[0] === this.selected);
-    const from = Math.max(0, at - AROUND);
-    const shown = events.slice(from, Math.max(0, at) + AROUND);
-    replace(this.panels.events, shown.map(([seq, time, step, agent, kind, payload]) => h("li", { class: seq === this.selected ? "selected" : time > this.time ? "later" : "" },
-      h("button", { onclick: () => { this.openTab("inspect"); this.pick(seq); } }, h("span", { class: "number" }, String(seq)), h("span", {}, seconds(time)), h("span", {}, `step ${step}`), h("span", {}, agent ?? "team"), h("span", {}, kind), h("code", {}, cut(JSON.stringify(payload), 140))))));
-    const mark = only(this.panels.events.children[at - from]);
-    const box = this.panels.events.parentElement;
-    if (mark && box) box.scrollTop = mark.offsetTop - box.clientHeight / 2;
+    listEvents(this.panels.events, events, at, { time: this.time, selected: this.selected }, (seq) => { this.openTab("inspect"); this.pick(seq); });
   }
 
   /**
@@ -239,16 +273,15 @@ class EpisodePage extends HTMLElement {
     }
     try {
       const { hits, next } = await source.search(this.track.id, text, start);
-      replace(this.panels.search, h("p", { class: "hint", role: "status" }, hits.length ? `${hits.length} places` : "Nothing found", next === null ? "" : ` up to event ${next} `, next === null ? "" : h("button", { onclick: () => this.search(text, next) }, "go on searching")),
-        h("ol", { class: "events" }, hits.map(([seq, time, , agent, kind, around]) => h("li", {}, h("button", { onclick: () => this.pick(seq) }, h("span", { class: "number" }, String(seq)), h("span", {}, seconds(time)), h("span", {}, agent ?? "team"), h("span", {}, kind), h("code", {}, around))))));
+      replace(this.panels.search, foundEvents(hits, next, (seq) => this.pick(seq), () => this.search(text, next ?? 0)));
     } catch (error) {
       replace(this.panels.search, problem(error));
     }
   }
 
-  /** @param {number} factor */
+  /** @param {number} factor what the lanes are enlarged by; 0 fits the whole stretch in */
   enlarge(factor) {
-    this.zoom = Math.min(32, Math.max(1, this.zoom * factor));
+    this.zoom = Math.min(32, Math.max(1, this.lanes.zoom * factor));
     this.redraw();
   }
 
@@ -307,6 +340,7 @@ class EpisodePage extends HTMLElement {
       if (event === null) return;
       this.selected = seq;
       this.time = event[1];
+      this.said.textContent = `${event[3] ?? "team"}: ${event[4].replaceAll("_", " ")}, ${seconds(event[1])}, after step ${event[2]}`;
       this.openTab(this.tab === "talk" && event[4] === "message_sent" ? "talk" : "inspect");
     });
   }
@@ -347,7 +381,9 @@ class EpisodePage extends HTMLElement {
     });
     replace(this.sign, outcome(this.track.meta));
     this.update();
-    if (!line || line.status !== "running") this.stop?.();
+    if (line?.status === "running") return;
+    this.stop?.();
+    this.why.show(this.track.id);
   }
 
   /**
@@ -363,18 +399,12 @@ class EpisodePage extends HTMLElement {
     else if (event.key === ",") this.walk(-1);
     else if (event.key === "+" || event.key === "=") this.enlarge(2);
     else if (event.key === "-") this.enlarge(0.5);
-    else if (event.key === "a") { this.axis = this.axis === "time" ? "steps" : "time"; this.showAxis(); this.redraw(); }
+    else if (event.key === "0") this.enlarge(0);
+    else if (event.key === "a") this.turn(this.axis === "time" ? "steps" : "time");
     else if (/^[1-4]$/.test(event.key)) this.openTab(TABS[Number(event.key) - 1][0]);
     else return false;
     return true;
   }
-}
-
-/** What the colours and signs of the lanes mean. */
-export function legend() {
-  return h("ul", { class: "legend", "aria-label": "Legend" },
-    Object.entries(STAGES).map(([letter, stage]) => h("li", {}, h("span", { class: `badge ${stage.class}` }, letter), stage.name)),
-    h("li", {}, h("span", { class: "dot" }), "decision"), h("li", {}, h("span", { class: "swatch plan" }), "plan"), h("li", {}, h("span", { class: "swatch failed" }), "failed"), h("li", {}, h("span", { class: "swatch replaced" }), "replaced"), h("li", {}, h("span", { class: "arrow", "aria-hidden": "true" }, "➝"), "message"), h("li", {}, h("span", { class: "warn", "aria-hidden": "true" }, "▲"), "rejected, interrupted"), h("li", {}, h("span", { class: "warn", "aria-hidden": "true" }, "▶"), "resumed"));
 }
 
 customElements.define("em-episode", EpisodePage);

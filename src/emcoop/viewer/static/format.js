@@ -55,12 +55,37 @@ export function cut(text, length) {
 /**
  * A symbolic action in one line: `push(block_id=2, num_steps=5)`.
  * @param {any} action
+ * @returns {string}
  */
 export function actionText(action) {
   if (action === null || typeof action !== "object") return String(action);
+  if (Array.isArray(action) || action.action_type === undefined) return JSON.stringify(action);
   const { action_type: name, ...rest } = action;
-  const inside = Object.entries(rest).map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-  return `${name ?? "action"}(${inside.join(", ")})`;
+  const inside = Object.entries(rest).filter(([, value]) => value !== "").map(([key, value]) => `${key}=${typeof value === "string" ? value : Array.isArray(value) ? `[${value.map(actionText).join(", ")}]` : JSON.stringify(value)}`);
+  return `${name}(${inside.join(", ")})`;
+}
+
+/**
+ * What an agent does to the world in a step, in words: `push_left`, or `say, said="good day"` for a move that carries more
+ * than a primitive's index.
+ * @param {Move | undefined} move
+ * @param {string[]} primitives the world's, in order
+ */
+export function moveText(move, primitives) {
+  if (move === undefined || move === null) return "–";
+  const { primitive, ...rest } = typeof move === "object" ? move : { primitive: move };
+  const more = Object.entries(rest).filter(([, value]) => value !== "" && value !== null && !(Array.isArray(value) && value.length === 0)).map(([key, value]) => `${key}: ${bare(value)}`);
+  return [primitives[primitive] ?? `primitive ${primitive}`, ...more].join(", ");
+}
+
+/**
+ * A value as a person would write it: texts quoted, actions as such, a list without brackets.
+ * @param {unknown} value
+ * @returns {string}
+ */
+function bare(value) {
+  if (Array.isArray(value)) return value.map(bare).join("; ");
+  return typeof value === "string" ? `“${value}”` : actionText(value);
 }
 
 /**

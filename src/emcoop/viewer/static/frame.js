@@ -4,6 +4,8 @@ import { h, replace } from "./dom.js";
 import { source } from "./source.js";
 
 const KEPT = 64;
+const BROAD = 1.6;
+const WIDE = 3;
 
 /** Pictures of one episode, as addresses of blobs; the latest few are kept. */
 export class Frames {
@@ -12,6 +14,8 @@ export class Frames {
     this.id = id;
     /** @type {Map<number, Promise<string>>} */
     this.kept = new Map();
+    /** Whether the pictures have dark colours of their own; others are dimmed on a dark page. */
+    this.knowsDark = false;
   }
 
   /**
@@ -27,7 +31,10 @@ export class Frames {
       this.kept.delete(oldest);
       address.then(URL.revokeObjectURL, () => undefined);
     }
-    const made = source.frame(this.id, step).then((text) => URL.createObjectURL(new Blob([text], { type: "image/svg+xml" })));
+    const made = source.frame(this.id, step).then((text) => {
+      this.knowsDark = text.includes("prefers-color-scheme");
+      return URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    });
     made.catch(() => this.kept.delete(step));
     this.kept.set(step, made);
     return made;
@@ -54,10 +61,18 @@ export class WorldFrame extends HTMLElement {
   wanted;
 
   connectedCallback() {
-    this.image = h("img", { alt: "" });
+    this.image = h("img", { alt: "", onload: () => this.tellShape() });
     this.trouble = h("p", { class: "problem", hidden: true });
     this.caption = h("figcaption", {});
     replace(this, h("figure", {}, this.image, this.trouble, this.caption));
+  }
+
+  /** Gives the page the class `broad` or `wide`, where the picture is so much wider than high, to make room for it. */
+  tellShape() {
+    const ratio = this.image.naturalWidth / Math.max(1, this.image.naturalHeight);
+    const main = this.closest("main");
+    main?.classList.toggle("broad", ratio > BROAD && ratio <= WIDE);
+    main?.classList.toggle("wide", ratio > WIDE);
   }
 
   /**
@@ -73,6 +88,7 @@ export class WorldFrame extends HTMLElement {
     try {
       const address = await frames.at(step);
       if (this.wanted !== step || this.frames !== frames) return;
+      this.image.classList.toggle("dimmed", !frames.knowsDark);
       this.image.src = address;
       this.image.alt = `The world after step ${step} of episode ${frames.id}`;
       this.image.hidden = false;

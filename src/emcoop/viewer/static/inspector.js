@@ -1,11 +1,13 @@
 // Everything known about one event: a decision with its observation, prompts, answers and what became of it.
 
 import { h, problem, replace } from "./dom.js";
-import { actionText, count, dollars, pretty, seconds, taskText } from "./format.js";
+import { actionText, count, dollars, moveText, pretty, seconds, taskText } from "./format.js";
 import { isKnown } from "./model.js";
 import { source } from "./source.js";
 
 const ENDS = new Set(["decision"]);
+/** @type {Record<string, string>} */
+const MEASURED = { latency_s: "measured latency", measured_s: "measured latency", waited_s: "of it waiting between attempts", cached: "from emcoop's cache" };
 
 /** Shows the event with number `seq` of a stretch; fires `pick` for events it refers to. */
 export class Inspector extends HTMLElement {
@@ -15,9 +17,11 @@ export class Inspector extends HTMLElement {
   model;
   /** @type {HostFacts} */
   host;
+  /** @type {string[]} */
+  primitives;
 
   /**
-   * @param {{host: HostFacts}} page
+   * @param {{host: HostFacts, meta: EpisodeMeta}} page
    * @param {Model} model
    * @param {number | null} seq
    */
@@ -27,6 +31,7 @@ export class Inspector extends HTMLElement {
     this.key = key;
     this.model = model;
     this.host = page?.host ?? {};
+    this.primitives = page?.meta.start.env?.primitives ?? [];
     const at = model ? model.events.findIndex((event) => event[0] === seq) : -1;
     if (at < 0) {
       replace(this, h("p", { class: "hint" }, "Nothing is selected. Choose a decision (dot), a plan (bar) or a message (arrow) in the lanes, or press , and . to walk through the events."));
@@ -81,15 +86,38 @@ export class Inspector extends HTMLElement {
       payload.fallback ? h("p", { class: "note" }, `Fallback: ${payload.fallback}`) : "",
       (payload.failures ?? []).map(failure),
       section("What came of it", outcome.length ? outcome.map((event) => this.brief(event)) : h("p", { class: "hint" }, "nothing that is logged"), true),
+      this.feedback(at),
       blob("Observation", payload.view),
       calls.map((call, index) => this.call(call, index, calls.length)),
     ];
   }
 
+  /**
+   * What had gone wrong for the agent since its last plan, which is what it is told when it decides.
+   * @param {number} at
+   */
+  feedback(at) {
+    const { events } = this.model;
+    const agent = events[at][3];
+    /** @type {Payload[]} */
+    const found = [];
+    for (let index = at - 1; index >= 0; index -= 1) {
+      const [, , , who, kind, payload] = events[index];
+      if (who !== agent) continue;
+      if ((kind === "plan_ended" || kind === "plan_rejected") && payload.failure) found.unshift(payload.failure);
+      if (kind !== "decision" || payload.faculty === "speak") continue;
+      found.unshift(...(payload.failures ?? []));
+      if (payload.faculty === "plan") break;
+    }
+    return section("Feedback it was given", found.length ? found.map(failure) : h("p", { class: "hint" }, "Nothing had gone wrong since its last plan."), found.length > 0);
+  }
+
   /** @param {number} seq */
   measured(seq) {
-    const facts = this.host[seq] ?? {};
-    return Object.entries(facts).map(([name, value]) => fact(name.replaceAll("_", " "), typeof value === "number" ? value.toFixed(3) : JSON.stringify(value)));
+    const { faults, ...facts } = this.host[seq] ?? {};
+    const told = Object.entries(facts).filter(([, value]) => value !== false && value !== null)
+      .map(([name, value]) => fact(MEASURED[name] ?? name.replaceAll("_", " "), typeof value === "number" ? `${value.toFixed(3)} s` : value === true ? "yes" : JSON.stringify(value)));
+    return [told, Array.isArray(faults) && faults.length ? fact("failed attempts", faults.map((fault) => `${fault.kind}, attempt ${fault.attempt}: ${fault.message}`).join("; ")) : ""];
   }
 
   /**
@@ -100,9 +128,8 @@ export class Inspector extends HTMLElement {
   call([seq, , , , , payload], index, all) {
     const title = `Model call${all > 1 ? ` ${index + 1} of ${all}` : ""}: ${payload.model ?? "no model answered"}`;
     return h("section", { class: "call" }, h("h4", {}, title),
-      h("dl", { class: "facts" }, fact("answer form", payload.schema), fact("finish reason", payload.finish_reason ?? "none"), payload.cached ? fact("from the cache", "yes") : "", this.measured(seq), usage(payload.usage)),
+      h("dl", { class: "facts" }, fact("answer form", payload.schema), fact("finish reason", payload.finish_reason ?? "none"), this.measured(seq), usage(payload.usage)),
       payload.error ? h("p", { class: "note" }, `Not usable: ${payload.error}`) : "",
-      (payload.faults ?? []).map((/** @type {Payload} */ fault) => h("p", { class: "note" }, `${fault.kind}, attempt ${fault.attempt}: ${fault.message}`)),
       (payload.prompt ?? []).map((/** @type {Payload} */ turn) => blob(`Prompt: ${turn.role}`, turn.content)),
       payload.answer ? blob("Answer", payload.answer, true) : "");
   }
@@ -114,6 +141,9 @@ export class Inspector extends HTMLElement {
     const parts = [];
     if (kind === "message_sent") parts.push(this.message(payload.id));
     else for (const id of mentioned(kind, payload)) parts.push(this.quote(id));
+    if (kind === "plan_ended" || kind === "plan_resumed" || kind === "plan_interrupted") parts.push(this.ofPlan(kind, payload));
+    if (kind === "step") parts.push(moves(payload, this.primitives));
+    if (kind === "episode_end") parts.push(h("dl", { class: "facts" }, fact("ended by", payload.limit), fact("steps", payload.steps), fact("success", payload.score?.success), fact("progress", payload.score?.progress), usage(payload.usage)));
     if (payload.plan) parts.push(planText(payload));
     if (payload.failure) parts.push(failure(payload.failure));
     const ended = kind === "plan_committed" ? this.model.events.find((event) => event[4] === "plan_ended" && event[5].plan_id === payload.plan_id) : null;
@@ -122,6 +152,17 @@ export class Inspector extends HTMLElement {
     if (decided) parts.push(h("p", {}, this.link(decided[0], "The decision behind it")));
     parts.push(section("As logged", h("pre", {}, JSON.stringify(payload, null, 2)), !known || parts.length === 0));
     return parts;
+  }
+
+  /**
+   * What an event says about a plan that was committed earlier.
+   * @param {string} kind
+   * @param {Payload} payload
+   */
+  ofPlan(kind, payload) {
+    const committed = this.model.events.find((event) => event[4] === "plan_committed" && event[5].plan_id === payload.plan_id);
+    const text = kind === "plan_ended" ? `Plan ${payload.plan_id} is ${payload.outcome} after ${payload.executed} ${payload.executed === 1 ? "primitive" : "primitives"}.` : `Plan ${payload.plan_id} is ${kind === "plan_resumed" ? "resumed" : "interrupted by a message"}.`;
+    return [h("p", {}, text), committed ? this.brief(committed) : h("p", { class: "hint" }, "It was made before this stretch.")];
   }
 
   /** @param {number} seq */
@@ -203,12 +244,24 @@ function failure(found) {
   return h("p", { class: "failure" }, h("strong", {}, `${found.category ?? ""} ${found.code ?? ""}`.trim()), ` ${found.message ?? ""}`);
 }
 
+/**
+ * What each agent did to the world in a step, and for what.
+ * @param {Payload} payload
+ * @param {string[]} primitives
+ */
+function moves(payload, primitives) {
+  const rows = Object.entries(payload.actions ?? {}).map(([agent, move]) => [agent, moveText(move, primitives), payload.labels?.[agent] ?? "", payload.named?.[agent] ?? "", payload.rewards?.[agent] ?? ""]);
+  return h("table", { class: "moves" }, h("thead", {}, h("tr", {}, ["agent", "move", "as part of", "for the task", "reward"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, rows.map(([agent, ...rest]) => h("tr", {}, h("th", { scope: "row" }, agent), rest.map((text) => h("td", {}, String(text)))))));
+}
+
 /** @param {Payload} payload */
 function planText(payload) {
   const { plan } = payload;
   return section(`${payload.plan_id ? `Plan ${payload.plan_id}` : "Plan"} for ${taskText(plan)}`, [
     h("ol", {}, (plan.actions ?? []).map((/** @type {unknown} */ action) => h("li", {}, h("code", {}, actionText(action))))),
     plan.reasoning ? h("blockquote", {}, plan.reasoning) : "",
+    plan.messages?.length ? [h("p", { class: "hint" }, "Said with it:"), plan.messages.map((/** @type {Payload} */ said) => h("blockquote", {}, `to ${(said.to ?? []).join(", ")}: ${said.content ?? ""}`))] : "",
   ], true);
 }
 

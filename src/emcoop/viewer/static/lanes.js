@@ -3,6 +3,7 @@
 
 import { h, replace, svg } from "./dom.js";
 import { actionText, cut, seconds, STAGES } from "./format.js";
+import { drawGains, gainRows } from "./gains.js";
 import { makeScale, spansOf } from "./model.js";
 import { drawTasks, taskRows } from "./tasks.js";
 
@@ -11,6 +12,8 @@ const LANE = 54;
 const BAND = 16;
 const LABEL_PX = 6.2;
 const PAD = 22;
+const ROOM_PX = 12;
+const STEP_PX = 4;
 
 /** Fires `moment` (detail: time) and `pick` (detail: event number). */
 export class Lanes extends HTMLElement {
@@ -34,6 +37,10 @@ export class Lanes extends HTMLElement {
   zoom;
   /** @type {number | null} */
   selected;
+  /** @type {number | null | undefined} the event that is marked in the drawing */
+  shown;
+  /** @type {{left: number, width: number}} the part that is seen; asking the browser each time would cost a layout */
+  seen = { left: 0, width: 0 };
   /** @type {Scale} */
   scale;
   /** @type {number | undefined} */
@@ -42,6 +49,16 @@ export class Lanes extends HTMLElement {
   width;
   /** @type {number} */
   dot;
+  /** @type {Sign[]} */
+  signs = [];
+  /** @type {SVGElement} */
+  tasks;
+  /** @type {HTMLElement} */
+  taskLabels;
+  /** @type {number} */
+  tasksTop;
+  /** @type {number | undefined} */
+  standing;
 
   connectedCallback() {
     if (this.inner) return;
@@ -51,12 +68,14 @@ export class Lanes extends HTMLElement {
     this.inner = h("div", { class: "inner" }, this.drawing, this.cursor);
     this.scroller = h("div", { class: "scroller", tabindex: "0", role: "group", "aria-label": "Lanes; scroll sideways when enlarged" }, this.inner);
     replace(this, this.labels, this.scroller);
+    this.scroller.addEventListener("scroll", () => this.scrolled());
     this.inner.addEventListener("pointerdown", (event) => this.press(event));
     this.sizes = new ResizeObserver(() => this.model && this.draw());
     this.sizes.observe(this);
   }
 
   disconnectedCallback() {
+    clearTimeout(this.standing);
     this.sizes.disconnect();
   }
 
@@ -72,11 +91,30 @@ export class Lanes extends HTMLElement {
   }
 
   /**
+   * The places that are marked, wherever they lie.
+   * @param {Sign[]} signs
+   */
+  mark(signs) {
+    this.signs = signs;
+    if (this.model) this.draw();
+  }
+
+  /**
+   * The enlargement, a power of two, at which the decisions of a stretch do not lie on top of each other.
+   * @param {Model} model
+   */
+  roomy(model) {
+    const wide = Math.max(200, this.scroller.clientWidth);
+    return Math.min(8, 2 ** Math.max(0, Math.ceil(Math.log2((mostDecisions(model) * ROOM_PX) / wide))));
+  }
+
+  /**
    * Mark another event without drawing anew.
    * @param {number | null} seq
    */
   select(seq) {
-    this.selected = seq;
+    if (seq === this.shown) return;
+    this.shown = this.selected = seq;
     for (const element of /** @type {NodeListOf<SVGElement>} */ (this.drawing.querySelectorAll("[data-seq]"))) {
       element.classList.toggle("selected", Number(element.dataset.seq) === seq);
     }
@@ -91,8 +129,8 @@ export class Lanes extends HTMLElement {
     if (!this.scale) return;
     const x = this.x(time);
     this.cursor.style.transform = `translateX(${x}px)`;
-    const { scrollLeft, clientWidth } = this.scroller;
-    if (this.zoom > 1 && (x < scrollLeft + 20 || x > scrollLeft + clientWidth - 20)) this.scroller.scrollLeft = x - clientWidth / 2;
+    const { left, width } = this.seen;
+    if (this.zoom > 1 && (x < left + 20 || x > left + width - 20)) this.scroller.scrollLeft = this.seen.left = Math.min(Math.max(0, x - width / 2), this.width - width);
   }
 
   /** @param {number} time */
@@ -102,12 +140,13 @@ export class Lanes extends HTMLElement {
 
   draw() {
     const { model } = this;
-    this.width = Math.max(200, this.scroller.clientWidth * this.zoom);
-    const most = Math.max(1, ...model.team.map((agent) => model.decisions.filter((found) => found.agent === agent).length));
-    this.dot = Math.min(4.5, Math.max(1.6, (0.4 * this.width) / most));
+    this.seen = { left: this.scroller.scrollLeft, width: this.scroller.clientWidth };
+    this.width = Math.max(200, this.seen.width * this.zoom);
+    this.dot = Math.min(4.5, Math.max(1.6, (0.4 * this.width) / mostDecisions(model)));
     const lanesEnd = TOP + model.team.length * LANE;
-    const rows = taskRows(model);
-    const height = lanesEnd + rows.height + 8;
+    const gains = gainRows(model);
+    this.tasksTop = lanesEnd + gains.height;
+    const height = this.tasksTop + taskRows(model, model.start, model.end).height + 8;
     /** @type {ToX} */
     const x = (time) => this.x(time);
     const root = svg("svg", { width: this.width, height, viewBox: `0 0 ${this.width} ${height}`, role: "group", "aria-label": "Lanes of the agents" },
@@ -116,14 +155,36 @@ export class Lanes extends HTMLElement {
       model.team.map((agent, index) => this.lane(agent, TOP + index * LANE, x)),
       this.messages(x),
       this.decisions(x),
-      drawTasks(rows, lanesEnd, x));
+      drawGains(gains, lanesEnd, x, this.width, (...parts) => this.button(...parts)),
+      (this.tasks = svg("g", {})),
+      this.signs.filter(({ time }) => time >= model.start && time <= model.end).map((sign) => signLine(sign, x(sign.time), height)));
     replace(this.drawing, root);
     this.inner.style.width = `${this.width}px`;
     this.cursor.style.height = `${height}px`;
     replace(this.labels, h("div", { class: "ruler-label" }, h("span", {}, "time"), h("span", {}, "steps")),
-      model.team.map((agent) => h("div", { class: "lane-label", title: agent }, agent)), rows.labels());
+      model.team.map((agent) => h("div", { class: "lane-label", "data-tip": agent }, agent)), gains.labels(), (this.taskLabels = h("div", {})));
+    this.seen.left = this.scroller.scrollLeft; // the browser may have moved it, since the width is another
+    this.drawTasks();
+    this.shown = undefined;
     this.select(this.selected);
     this.moveTo(this.now ?? model.start);
+  }
+
+  /** The tasks of the part that is seen; anew when another part is. */
+  drawTasks() {
+    const { left, width } = this.seen;
+    const inner = this.width - 2 * PAD;
+    const [from, to] = [left - PAD, left + width - PAD].map((at) => this.scale.time(Math.min(1, Math.max(0, at / inner))));
+    const rows = taskRows(this.model, from, to);
+    replace(this.tasks, drawTasks(rows, this.tasksTop, (time) => this.x(time), left));
+    replace(this.taskLabels, rows.labels());
+  }
+
+  /** Called while the lanes are scrolled; draws the tasks when they stand still. */
+  scrolled() {
+    this.seen.left = this.scroller.scrollLeft;
+    clearTimeout(this.standing);
+    this.standing = setTimeout(() => this.model && this.drawTasks(), 100);
   }
 
   /**
@@ -143,8 +204,12 @@ export class Lanes extends HTMLElement {
       free = x(time) + 52;
     }
     free = -1;
+    let line = -STEP_PX;
     for (const { step, time } of model.steps) {
-      group.append(svg("line", { class: "step", x1: x(time), x2: x(time), y1: 20, y2: height }));
+      if (x(time) - line >= STEP_PX) {
+        line = x(time);
+        group.append(svg("line", { class: "step", x1: line, x2: line, y1: 20, y2: height }));
+      }
       if (x(time) < free) continue;
       group.append(svg("text", { x: x(time), y: 31 }, String(step)));
       free = x(time) + 8 + LABEL_PX * (String(step).length + 1);
@@ -167,9 +232,6 @@ export class Lanes extends HTMLElement {
     for (const mark of model.marks.filter((found) => found.agent === agent)) {
       const title = mark.kind === "plan_rejected" ? `plan rejected: ${mark.payload.failure?.message ?? ""}` : mark.kind.replace("_", " ");
       parts.push(this.button(mark.seq, `${agent}: ${title}`, "mark", svg("path", { d: `M${x(mark.time)} ${top + BAND - 1}l4 7h-8z` })));
-    }
-    for (const gain of model.gains.filter((found) => found.agent === agent)) {
-      parts.push(this.button(gain.seq, `${agent} gains ${gain.names.join(", ")}`, "gain", svg("text", { x: x(gain.time), y: top + 2 }, "★")));
     }
     return svg("g", { "aria-label": agent, role: "group" }, parts);
   }
@@ -235,7 +297,7 @@ export class Lanes extends HTMLElement {
    * @param {...any} shapes
    */
   button(seq, title, kind, ...shapes) {
-    const element = svg("g", { class: `${kind} event`, "data-seq": seq, role: "button", tabindex: "-1", "aria-label": title }, svg("title", {}, title), shapes);
+    const element = svg("g", { class: `${kind} event`, "data-seq": seq, "data-tip": title, role: "button", tabindex: "-1", "aria-label": title }, shapes);
     element.addEventListener("click", () => this.dispatchEvent(new CustomEvent("pick", { detail: seq, bubbles: true })));
     return element;
   }
@@ -274,13 +336,28 @@ function stageBar(span, x, y, dots, radius) {
   const known = STAGES[span.stage] ?? { name: span.stage, class: "stage-other" };
   const lettered = width > 16 && span.stage !== "W" && !dots.some((dot) => Math.abs(dot - x(span.from) - 8) < 5 + radius);
   const height = span.stage === "W" ? BAND / 2 : BAND;
-  return svg("g", { class: `stage ${known.class}` }, svg("title", {}, `${known.name}, ${seconds(span.from)} to ${seconds(span.to)}`),
+  return svg("g", { class: `stage ${known.class}`, "data-tip": `${known.name}, ${seconds(span.from)} to ${seconds(span.to)}` },
     svg("rect", { x: x(span.from), y: y + (BAND - height) / 2, width, height }),
     lettered ? svg("text", { x: x(span.from) + 8, y: y + BAND / 2 + 4 }, span.stage) : null);
 }
 
 function defs() {
   return svg("defs", {}, svg("marker", { id: "head", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svg("path", { d: "M0 0L8 4L0 8z" })));
+}
+
+/** @param {Model} model */
+function mostDecisions(model) {
+  return Math.max(1, ...model.team.map((agent) => model.decisions.filter((found) => found.agent === agent).length));
+}
+
+/**
+ * @param {Sign} sign
+ * @param {number} x
+ * @param {number} height
+ */
+function signLine({ kind, text }, x, height) {
+  return svg("g", { class: `sign-line ${kind}`, "data-tip": text, role: "img", "aria-label": text },
+    svg("line", { class: "reach", x1: x, x2: x, y1: 20, y2: height }), svg("line", { x1: x, x2: x, y1: 20, y2: height }), svg("path", { d: `M${x - 5} 14h10l-5 8z` }));
 }
 
 /** @param {number} least */

@@ -8,13 +8,15 @@ import "./lanes.js";
 import "./runs.js";
 import "./talk.js";
 import "./transport.js";
+import "./why.js";
 import { h, replace } from "./dom.js";
 import { forget, place } from "./place.js";
+import { followTips } from "./tip.js";
 
 const KEYS = [
   ["← →", "one environment step back, on"], ["Home End", "first, last step"], ["space", "play, pause"],
   [", .", "previous, next event worth a look"], ["a", "change the axis: cognitive time, environment steps"],
-  ["+ −", "enlarge, shrink the lanes"], ["1 2 3 4", "inspector, talk, events, search"],
+  ["+ − 0", "enlarge, shrink the lanes, fit them in"], ["1 2 3 4", "inspector, talk, events, search"],
   ["d", "in a comparison: go to the first difference"], ["/", "search"], ["?", "this list"], ["Esc", "leave a field, close this list"],
 ];
 
@@ -28,6 +30,7 @@ class App extends HTMLElement {
     this.help = h("dialog", { "aria-label": "Keys" }, h("h2", {}, "Keys"), h("dl", { class: "keys" }, KEYS.map(([keys, text]) => [h("dt", {}, keys.split(" ").map((key) => h("kbd", {}, key))), h("dd", {}, text)])), h("form", { method: "dialog" }, h("button", {}, "Close")));
     this.page = h("div", { class: "page" });
     replace(this, h("header", { class: "top" }, h("nav", { "aria-label": "Run" }, h("a", { href: "#/", class: "brand" }, "emcoop"), h("a", { href: "#/" }, "All episodes")), h("button", { class: "quiet", onclick: () => this.help.showModal(), title: "Keys (?)" }, "Keys ?")), this.page, this.help);
+    followTips();
     addEventListener("hashchange", () => this.enter());
     addEventListener("keydown", (event) => this.key(event));
     document.querySelector(".skip")?.addEventListener("click", (event) => {

@@ -6,10 +6,19 @@ import { address, note, place } from "./place.js";
 import { source } from "./source.js";
 
 const PER_PAGE = 100;
+const CELL_COLUMNS = [["topology", "Topology"], ["team", "Team"], ["n", "n"], ["success", "Success"], ["progress", "Progress"]];
+
+/** @type {[string, string, (episode: EpisodeLine) => boolean][]} what the table of episodes can be narrowed to */
+const OUTCOMES = [
+  ["", "every outcome", () => true], ["won", "solved", (episode) => Boolean(episode.success)],
+  ["lost", "not solved", (episode) => episode.status === "finished" && !episode.success],
+  ["going", "running", (episode) => episode.status === "running"],
+  ["broken", "cut off, interrupted, failed", (episode) => !["finished", "running"].includes(episode.status)],
+];
 
 /** The first page of a run. */
 class RunsPage extends HTMLElement {
-  /** @type {{q: string, cell: string, sort: string, page: number}} */
+  /** @type {{q: string, cell: string, sort: string, csort: string, end: string, page: number}} */
   state;
   /** @type {Set<number>} */
   picked;
@@ -30,7 +39,7 @@ class RunsPage extends HTMLElement {
 
   async connectedCallback() {
     const { query } = place();
-    this.state = { q: query.get("q") ?? "", cell: query.get("cell") ?? "", sort: query.get("sort") ?? "id", page: Number(query.get("page") ?? 0) };
+    this.state = { q: query.get("q") ?? "", cell: query.get("cell") ?? "", sort: query.get("sort") ?? "id", csort: query.get("csort") ?? "", end: query.get("end") ?? "", page: Number(query.get("page") ?? 0) };
     this.picked = new Set((query.get("pick") ?? "").split(",").filter(Boolean).map(Number));
     try {
       this.run = await source.run();
@@ -55,15 +64,18 @@ class RunsPage extends HTMLElement {
     this.compare = h("div", { class: "pick" });
     /** @type {HTMLInputElement} */
     const search = h("input", {
-      type: "search", id: "search", value: this.state.q, placeholder: "Filter: topology, agent, seed, status …  ( / )", "aria-label": "Filter episodes",
+      type: "search", id: "search", value: this.state.q, placeholder: "Filter teams, episodes  ( / )", "aria-label": "Filter teams and episodes",
       oninput: () => this.change({ q: search.value, page: 0 }),
     });
+    /** @type {HTMLSelectElement} */
+    const outcomes = h("select", { "aria-label": "Outcome", onchange: () => this.change({ end: outcomes.value, page: 0 }) }, OUTCOMES.map(([value, text]) => h("option", { value }, text)));
+    outcomes.value = this.state.end;
     replace(this, h("main", { id: "main", tabindex: "-1" },
-      h("h1", {}, this.run.run), this.counts,
+      h("header", { class: "head" }, h("h1", {}, this.run.run), this.counts, h("div", { class: "filters" }, search, outcomes)),
       h("section", { "aria-label": "Cells" }, h("h2", {}, "Teams"), this.cellTable,
         h("p", { class: "ticks" }, h("span", {}, "dot and bar: mean with its 95 % interval"), h("span", { class: "floor" }, "| floor"), h("span", { class: "ceiling" }, "| ceiling"))),
       h("section", { "aria-label": "Episodes" },
-        h("div", { class: "bar" }, h("h2", {}, "Episodes"), search, this.compare), this.episodeTable)));
+        h("div", { class: "bar" }, h("h2", {}, "Episodes"), this.compare), this.episodeTable)));
     this.refresh();
   }
 
@@ -71,8 +83,8 @@ class RunsPage extends HTMLElement {
   change(values) {
     Object.assign(this.state, values);
     this.refresh();
-    const { q, cell, sort, page } = this.state;
-    note("", { q, cell, sort: sort === "id" ? "" : sort, page: page || "", pick: [...this.picked].join(",") });
+    const { q, cell, sort, csort, end, page } = this.state;
+    note("", { q, cell, sort: sort === "id" ? "" : sort, csort, end, page: page || "", pick: [...this.picked].join(",") });
   }
 
   refresh() {
@@ -92,19 +104,33 @@ class RunsPage extends HTMLElement {
   showCells() {
     /** @type {Map<string, Cell[]>} */
     const groups = new Map();
+    const wanted = new Set(this.found().map(({ episode }) => episode.cell));
     for (const cell of this.cells.values()) {
       const key = `${cell.env} ${cell.level}, ${cell.agents} agents`;
       groups.set(key, [...(groups.get(key) ?? []), cell]);
     }
     const body = [];
+    const { csort } = this.state;
+    const by = csort.replace(/^-/, "");
     for (const [key, cells] of groups) {
-      body.push(h("tr", { class: "group" }, h("th", { colspan: 7, scope: "rowgroup" }, key)));
       const bounds = cells.filter((cell) => cell.role);
-      for (const cell of cells) body.push(this.cellRow(cell, bounds));
+      const shown = cells.filter((cell) => wanted.has(cell.cell));
+      if (shown.length === 0) continue;
+      body.push(h("tr", { class: "group" }, h("th", { colspan: 7, scope: "rowgroup" }, key)));
+      const order = by ? shown.toSorted((a, b) => inOrder(cellValue(a, by), cellValue(b, by)) * (csort.startsWith("-") ? -1 : 1)) : shown;
+      for (const cell of order) body.push(this.cellRow(cell, bounds));
     }
     replace(this.cellTable, h("table", { class: "cells" },
-      h("thead", {}, h("tr", {}, ["Topology", "Team", "n", "Success", "Progress", "Ended by", ""].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, body)));
+      h("thead", {}, h("tr", {}, CELL_COLUMNS.map(([name, title]) => this.header(name, title, "csort", "")), h("th", { scope: "col" }, "Ended by"), h("th", { scope: "col" }, h("span", { class: "hidden" }, "Show its episodes")))),
+      h("tbody", {}, body)), body.length === 0 ? h("p", {}, "No team fits.") : "");
+  }
+
+  /** The episodes that fit the words and the outcome that were asked for. */
+  found() {
+    const { q, end } = this.state;
+    const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = OUTCOMES.find(([name]) => name === end)?.[2] ?? (() => true);
+    return this.run.episodes.filter(fits).map((episode) => ({ episode, ...this.describe(episode) })).filter((row) => words.every((word) => searchable(row).includes(word)));
   }
 
   /**
@@ -116,10 +142,9 @@ class RunsPage extends HTMLElement {
     const limits = Object.entries(cell.limits).map(([name, n]) => `${name} ${n}`);
     if (cell.failed) limits.push(`failed ${cell.failed}`);
     if (cell.unfinished) limits.push(`unfinished ${cell.unfinished}`);
-    const team = [cell.agent, cell.model, ...cell.interventions.map((name) => `+${name}`)].filter(Boolean).join(" ");
     return h("tr", { class: chosen ? "chosen" : cell.role ? "reference" : null },
       h("td", {}, cell.topology),
-      h("td", {}, team, " ", cell.role ? h("span", { class: `tag ${cell.role}` }, cell.role) : ""),
+      h("td", {}, teamOf(cell), " ", cell.role ? h("span", { class: `tag ${cell.role}` }, cell.role) : ""),
       h("td", { class: "number" }, String(cell.n)),
       h("td", {}, estimate(cell.success, marked(bounds, "success"))),
       h("td", {}, estimate(cell.progress, marked(bounds, "progress"))),
@@ -133,26 +158,22 @@ class RunsPage extends HTMLElement {
     if (!cell) return { where: "?", topology: "?", team: "?" };
     return {
       where: `${cell.env} ${cell.level} ×${cell.agents}`, topology: cell.topology,
-      team: [cell.agent, cell.model, ...cell.interventions].filter(Boolean).join(" "),
+      team: teamOf(cell),
     };
   }
 
   showEpisodes() {
-    const { q, cell, sort } = this.state;
-    const words = q.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = this.run.episodes
-      .filter((episode) => !cell || episode.cell === cell)
-      .map((episode) => ({ episode, ...this.describe(episode) }))
-      .filter((row) => words.every((word) => searchable(row).includes(word)));
+    const { cell, sort } = this.state;
+    const rows = this.found().filter(({ episode }) => !cell || episode.cell === cell);
     const descending = sort.startsWith("-");
     const field = sort.replace(/^-/, "");
-    rows.sort((a, b) => order(value(a, field), value(b, field)) * (descending ? -1 : 1) || a.episode.id - b.episode.id);
+    rows.sort((a, b) => inOrder(value(a, field), value(b, field)) * (descending ? -1 : 1) || a.episode.id - b.episode.id);
     const pages = Math.max(1, Math.ceil(rows.length / PER_PAGE));
     const page = Math.min(this.state.page, pages - 1);
     const shown = rows.slice(page * PER_PAGE, (page + 1) * PER_PAGE);
     const columns = [["id", "Episode"], ["where", "World"], ["topology", "Topology"], ["team", "Team"], ["seed", "Seed"], ["status", "Outcome"], ["progress", "Progress"], ["steps", "Steps"]];
     replace(this.episodeTable, h("table", { class: "episodes" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "hidden" }, "Compare")), columns.map(([name, title]) => this.header(name, title)))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "hidden" }, "Compare")), columns.map(([name, title]) => this.header(name, title, "sort", "id")))),
       h("tbody", {}, shown.map((row) => this.episodeRow(row)))),
       rows.length === 0 ? h("p", {}, "No episode fits.") : "",
       pages > 1 ? h("nav", { class: "pages", "aria-label": "Pages" },
@@ -162,14 +183,18 @@ class RunsPage extends HTMLElement {
   }
 
   /**
+   * The head of a column that sorts; a third press gives the usual order back.
    * @param {string} name
    * @param {string} title
+   * @param {"sort" | "csort"} table
+   * @param {string} usual
    */
-  header(name, title) {
-    const { sort } = this.state;
+  header(name, title, table, usual) {
+    const sort = this.state[table];
     const direction = sort === name ? "ascending" : sort === `-${name}` ? "descending" : null;
     const arrow = direction === "ascending" ? " ▲" : direction ? " ▼" : "";
-    return h("th", { scope: "col", "aria-sort": direction, class: ["seed", "progress", "steps"].includes(name) ? "number" : null }, h("button", { class: "sort", "data-key": `sort-${name}`, onclick: () => this.change({ sort: sort === name ? `-${name}` : name }) }, title, arrow));
+    const next = sort === name ? `-${name}` : sort === `-${name}` ? usual : name;
+    return h("th", { scope: "col", "aria-sort": direction, class: ["n", "seed", "steps"].includes(name) || (name === "progress" && table === "sort") ? "number" : null }, h("button", { class: "sort", "data-key": `${table}-${name}`, onclick: () => this.change({ [table]: next }) }, title, arrow));
   }
 
   /** @param {EpisodeEntry} row */
@@ -244,10 +269,24 @@ function value(row, field) {
 }
 
 /**
+ * @param {Cell} cell
+ * @param {string} field
+ */
+function cellValue(cell, field) {
+  if (field === "success" || field === "progress") return cell[field].mean ?? -1;
+  return field === "n" ? cell.n : field === "team" ? teamOf(cell) : cell.topology;
+}
+
+/** @param {Cell} cell */
+function teamOf(cell) {
+  return [cell.agent, cell.model, ...cell.interventions.map((name) => `+${name}`)].filter(Boolean).join(" ");
+}
+
+/**
  * @param {unknown} a
  * @param {unknown} b
  */
-function order(a, b) {
+function inOrder(a, b) {
   return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
 }
 
@@ -279,11 +318,11 @@ function estimate(found, bounds) {
   if (found.mean === null) return h("span", { class: "hint" }, "–");
   const x = (/** @type {number} */ share) => 4 + share * 112;
   const text = `${percent(found.mean)}${interval(found) ? `, 95 % interval ${interval(found)}` : ""}`;
-  return h("span", { class: "estimate", title: text },
+  return h("span", { class: "estimate", "data-tip": [text, ...bounds.map(([role, mean, name]) => `${role}: ${name} ${percent(mean)}`)].join("\n") },
     svg("svg", { viewBox: "0 0 120 16", width: 120, height: 16, role: "img", "aria-label": text },
       svg("line", { class: "base", x1: 4, x2: 116, y1: 8, y2: 8 }),
-      bounds.map(([role, mean, name]) => mean !== null &&
-        svg("line", { class: role, x1: x(mean), x2: x(mean), y1: 2, y2: 14 }, svg("title", {}, `${role}: ${name} ${percent(mean)}`))),
+      bounds.map(([role, mean]) => mean !== null &&
+        svg("line", { class: role, x1: x(mean), x2: x(mean), y1: 2, y2: 14 })),
       found.low === null || found.high === null ? null : svg("line", { class: "range", x1: x(found.low), x2: x(found.high), y1: 8, y2: 8 }),
       svg("circle", { cx: x(found.mean), cy: 8, r: 4 })),
     h("span", { class: "number" }, percent(found.mean)), h("small", {}, interval(found)));

@@ -18,6 +18,11 @@ class ServerSource {
     return ask(`api/episodes/${id}`);
   }
 
+  /** @param {number} id */
+  async why(id) {
+    return ask(`api/episodes/${id}/why`);
+  }
+
   /**
    * @param {number} id
    * @param {number} start
@@ -155,6 +160,13 @@ class FileSource {
   /** @param {number} id */
   async episode(id) {
     return (await this.block(`e${id}`)).episode;
+  }
+
+  /** @param {number} id */
+  async why(id) {
+    const { why } = await this.block(`e${id}`);
+    if (typeof why === "string") throw new Error(why);
+    return why;
   }
 
   /**

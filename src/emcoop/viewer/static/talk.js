@@ -62,7 +62,7 @@ export class Talk extends HTMLElement {
     const to = (message.to ?? []).join(", ");
     const pick = () => this.dispatchEvent(new CustomEvent("pick", { detail: message.seq, bubbles: true }));
     const where = !("lost" in message) ? `refused: ${message.reason}` : `to ${to}${message.lost.length ? ` (lost for ${message.lost.join(", ")})` : ""}`;
-    return h("li", { class: kind }, h("button", { onclick: pick }, h("span", { class: "who" }, message.from, h("small", {}, ` ${where} · ${seconds(message.time)}`)), h("span", { class: "words" }, message.content || "(nothing)")));
+    return h("li", { class: kind }, h("button", { onclick: pick }, h("span", { class: "who" }, message.from, h("small", {}, ` ${where} · ${seconds(message.time)}`)), h("span", { class: message.content?.includes("\n") ? "words lined" : "words" }, message.content || "(nothing)")));
   }
 
   /** @param {number} time */
@@ -93,7 +93,7 @@ export class Talk extends HTMLElement {
     replace(this.graph, svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, role: "img", "aria-label": text }, arrows,
       team.map((agent) => {
         const [cx, cy] = spot(agent);
-        return svg("g", { class: "node" }, svg("circle", { cx, cy, r: 17 }, svg("title", {}, agent)), svg("text", { x: cx, y: cy + 4 }, agent.replace(/^agent_/, "")));
+        return svg("g", { class: "node", "data-tip": agent }, svg("circle", { cx, cy, r: 17 }), svg("text", { x: cx, y: cy + 4 }, agent.replace(/^agent_/, "")));
       })));
   }
 }
@@ -114,7 +114,7 @@ function edge([x1, y1], [x2, y2], n, most, fresh, title) {
   const [ax, ay, bx, by] = [x1 + dx * 19 + sx, y1 + dy * 19 + sy, x2 - dx * 21 + sx, y2 - dy * 21 + sy];
   const head = `M${bx} ${by}l${-dx * 9 - dy * 4.5} ${-dy * 9 + dx * 4.5}l${dy * 9} ${-dx * 9}z`;
   const label = n ? svg("text", { x: (ax + bx) / 2 + sx * 2.4, y: (ay + by) / 2 + sy * 2.4 + 4 }, String(n)) : null;
-  return svg("g", { class: `edge${n ? "" : " silent"}${fresh ? " fresh" : ""}` }, svg("title", {}, title),
+  return svg("g", { class: `edge${n ? "" : " silent"}${fresh ? " fresh" : ""}`, "data-tip": title },
     svg("line", { x1: ax, y1: ay, x2: bx - dx * 6, y2: by - dy * 6, "stroke-width": width }), svg("path", { d: head }), label);
 }
 

@@ -16,7 +16,7 @@ export class Transport extends HTMLElement {
   /** @type {HTMLInputElement} */
   range;
   /** @type {HTMLElement} */
-  sign;
+  signs;
   /** @type {HTMLOutputElement} */
   text;
   /** @type {HTMLSelectElement} */
@@ -32,13 +32,13 @@ export class Transport extends HTMLElement {
     const button = (name, label, detail) => h("button", { title: label, "aria-label": label, onclick: () => this.tell("jump", detail) }, icon(name));
     this.play = h("button", { class: "play", title: "Play (space)", "aria-label": "Play", onclick: () => this.toggle() }, icon("play"));
     this.range = h("input", { type: "range", min: 0, max: 1, value: 0, step: "any", "aria-label": "Moment", oninput: () => this.tell("go", Number(this.range.value)) });
-    this.sign = h("span", { class: "parting", hidden: true });
+    this.signs = h("span", { class: "signs" });
     this.text = h("output", { class: "moment" });
     this.speed = h("select", { "aria-label": "Steps per second", title: "Steps per second" }, SPEEDS.map((speed) => h("option", { value: speed }, `${speed}/s`)));
     this.speed.value = "4";
     this.axis = axes ? h("select", { "aria-label": "Axis", title: "Which clock is the axis", onchange: () => this.tell("axis", this.axis?.value) }, h("option", { value: "time" }, "cognitive time"), h("option", { value: "steps" }, "environment steps")) : null;
     replace(this, button("first", "First step (Home)", "first"), button("back", "One step back (left arrow)", -1), this.play, button("on", "One step on (right arrow)", 1), button("last", "Last step (End)", "last"),
-      h("span", { class: "rail" }, this.range, this.sign), this.text, this.speed, this.axis);
+      h("span", { class: "rail" }, this.range, this.signs), this.text, this.speed, this.axis);
   }
 
   disconnectedCallback() {
@@ -58,14 +58,15 @@ export class Transport extends HTMLElement {
   }
 
   /**
-   * Mark a place on the scrubber, as a share of its length.
-   * @param {number} share
-   * @param {string} title
+   * Mark places on the scrubber, each by its share of the length.
+   * @param {{share: number, kind: string, text: string}[]} places
    */
-  mark(share, title) {
-    this.sign.hidden = false;
-    this.sign.title = title;
-    this.sign.style.left = `calc(8px + ${share} * (100% - 16px))`;
+  mark(places) {
+    replace(this.signs, places.map(({ share, kind, text }) => {
+      const sign = h("span", { class: `sign-${kind}`, "data-tip": text, role: "img", "aria-label": text });
+      sign.style.left = `calc(8px + ${share} * (100% - 16px))`;
+      return sign;
+    }));
   }
 
   get playing() {
@@ -79,6 +80,7 @@ export class Transport extends HTMLElement {
     }
     replace(this.play, icon("pause"));
     this.play.setAttribute("aria-label", "Pause");
+    this.text.setAttribute("aria-live", "off"); // while it plays, a screen reader would never come to an end
     const beat = () => {
       this.tell("jump", 1);
       if (this.playing) this.timer = setTimeout(beat, 1000 / Number(this.speed.value));
@@ -92,6 +94,7 @@ export class Transport extends HTMLElement {
     if (!this.play) return;
     replace(this.play, icon("play"));
     this.play.setAttribute("aria-label", "Play");
+    this.text.setAttribute("aria-live", "polite");
   }
 
   /**
