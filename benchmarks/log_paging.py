@@ -1,22 +1,25 @@
 """How much room a log takes and how fast it is written and opened, on made-up but lifelike episodes.
 
-Run as ``python benchmarks/log_paging.py``; prints one line per figure with its target beside it. In the usual case
+Run as ``python -m benchmarks.log_paging``; prints one line per figure with its target beside it. In the usual case
 every agent speaks and plans once in three steps, in the extreme case before every single step.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common import Timing, record, repeated, script, told
 from emcoop.core.canonical import canonical_json, sha256_hex
 from emcoop.core.seeds import Stream, derive
 from emcoop.core.types import agent_names
 from emcoop.log.reader import LogReader
-from emcoop.log.store import EpisodeWriter, LogStore
+from emcoop.log.store import LogStore
+from emcoop.log.writer import EpisodeWriter
 
 AGENTS = agent_names(3)
 STEPS = 400
@@ -201,9 +204,8 @@ def append_us(store: LogStore, payload: dict[str, Any], kind: str, n: int = 4_00
     return best / n * 1e6
 
 
-def paging_s(folder: Path) -> float:
-    """Seconds to open a log and read the first, the middle and the last page of an episode of 300,000 events."""
-    path = folder / "long.db"
+def long_log(path: Path) -> None:
+    """Write an episode of 300,000 events."""
     payload = step_payload("0" * 64, "1" * 64)
     with LogStore.open(path) as store:
         writers = [store.start(cell="c", seed=seed, setup={}) for seed in range(2)]
@@ -214,6 +216,10 @@ def paging_s(folder: Path) -> float:
                 writers[1].append("stage", {"from": "R", "to": "X"}, cog_time=i, env_step=i, agent="agent_0")
         for writer in writers:
             writer.finish("finished", {})
+
+
+def paging_s(path: Path) -> float:
+    """Seconds to open a log and read the first, the middle and the last page of an episode of 300,000 events."""
     start = time.perf_counter()
     with LogReader.open(path) as reader:
         row = reader.episodes()[0]
@@ -225,28 +231,33 @@ def paging_s(folder: Path) -> float:
     return elapsed
 
 
+FIGURES = (
+    ("append_stage_us", "us", 20.0, "append an event of 22 bytes, CPU time"),
+    ("append_step_us", "us", 20.0, "append the event of a step, CPU time"),
+    ("bytes_per_agent_step", "bytes/agent-step", 2048.0, "room, made-up prompts, a decision in 3 steps"),
+    ("bytes_per_agent_step_extreme", "bytes/agent-step", 2048.0, "room, made-up prompts at every step"),
+    ("paging_s", "s", 0.3, "open and page an episode of 300,000 events"),
+)
+
+
 def main() -> dict[str, float]:
     """Measure, print and return the figures."""
-    figures: dict[str, float] = {}
+    measured: dict[str, float | Timing] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with LogStore.open(folder / "append.db") as store:
-            figures["append_stage_us"] = append_us(store, {"from": "R", "to": "X"}, "stage")
-            figures["append_step_us"] = append_us(store, step_payload("0" * 64, "1" * 64), "step")
-        figures["bytes_per_agent_step"] = room(folder, pause=3)
-        figures["bytes_per_agent_step_extreme"] = room(folder, pause=1)
-        figures["paging_s"] = paging_s(folder)
-    for what, target in (
-        ("append_stage_us", 20.0),
-        ("append_step_us", 20.0),
-        ("bytes_per_agent_step", 2048.0),
-        ("bytes_per_agent_step_extreme", 2048.0),
-        ("paging_s", 0.3),
-    ):
-        met = "met" if figures[what] <= target else "MISSED"
-        print(f"log {what}: {figures[what]:.3g} (target {target:g}: {met}, {figures[what] / target:.2f} of it)")
-    return figures
+            measured["append_stage_us"] = append_us(store, {"from": "R", "to": "X"}, "stage")
+            measured["append_step_us"] = append_us(store, step_payload("0" * 64, "1" * 64), "step")
+        measured["bytes_per_agent_step"] = room(folder, pause=3)
+        measured["bytes_per_agent_step_extreme"] = room(folder, pause=1)
+        path = folder / "long.db"
+        long_log(path)
+        measured["paging_s"] = repeated(lambda: paging_s(path), 5, warm=0)
+    figures = [record(what, measured[what], unit, target, what=words) for what, unit, target, words in FIGURES]
+    for figure in figures:
+        print(told(figure))
+    return {figure["name"]: figure["value"] for figure in figures}
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(script(main))

@@ -83,6 +83,9 @@ def crafter_rate(steps: int = 300, clock: Clock = time.perf_counter) -> float:
     return median(once)
 
 
+PROFILES = {"step_with_constraints_us": lambda: step_us(constraints=True, steps=500)}
+
+
 def main() -> dict[str, float]:
     """Print every figure beside its target and return them by name."""
     figures: dict[str, float] = {}

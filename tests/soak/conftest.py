@@ -1,0 +1,6 @@
+"""The scripts are modules for these tests."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
