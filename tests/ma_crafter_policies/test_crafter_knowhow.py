@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emcoop.envs.ma_crafter.config import read_level
-from emcoop.envs.ma_crafter.constants import GRASS, STONE, UNKNOWN
-from emcoop.envs.ma_crafter.knowledge import Knowledge
-from emcoop.envs.ma_crafter.planner import FAR, Ways, cheapest, frontier, nooks, shelter
+from emcoop.envs.ma_crafter.constants import GRASS, UNKNOWN
+from emcoop.envs.ma_crafter.planner import FAR, Ways, cheapest, frontier
 from emcoop.envs.ma_crafter.talk import Call, say_found, understand
 from emcoop.envs.ma_crafter.technology import Technology
 
@@ -62,16 +61,6 @@ def test_exploration_goes_to_the_nearest_unseen_cell() -> None:
     grid = np.full((5, 9), GRASS, np.uint8)
     grid[0, 0] = grid[4, 8] = UNKNOWN
     assert frontier(grid, Ways.over(np.ones((5, 9), np.int32), (1, 1)), rock=False) == (0, 0)
-
-
-def test_a_dead_end_of_two_cells_is_a_shelter_and_its_end_a_corner() -> None:
-    grid = np.full((7, 7), STONE, np.uint8)
-    grid[5:, :] = GRASS
-    grid[3:5, 3] = GRASS
-    know = Knowledge(me=(5, 0), grid=grid)
-    ways = Ways.over(np.where(grid == GRASS, 1, 0).astype(np.int32), know.me)
-    assert shelter(know, ways, can_dig=False) == ((5, 3), 3)
-    assert np.argwhere(nooks(grid, can_dig=False)).tolist() == [[3, 3]]
 
 
 def test_the_technology_tree_is_climbed_in_order() -> None:

@@ -23,9 +23,21 @@ def test_the_papers_levels_have_the_papers_numbers() -> None:
     assert required == {"easy": (1, 1, 1, 1, 1), "hard": (2, 3, 3, 4, 4)}
     for name in BUILTIN:
         level = read_level(name)
-        assert level.cooperative_collection.distance_threshold == 1
+        assert level.cooperative_collection.distance_threshold == (2 if name == "hard-wide" else 1)
         tools = [level.tool(resource) for resource in COOPERATIVE]
         assert tools == [None, "wood_pickaxe", "wood_pickaxe", "stone_pickaxe", "iron_pickaxe"]
+
+
+def test_a_requirement_of_all_the_room_around_a_cell_is_warned_of() -> None:
+    iron = "iron takes an agent on each of the 4 cells around it, which few worlds allow"
+    assert make(4, "hard").warnings == (iron, iron.replace("iron", "diamond"))
+
+
+def test_more_agents_than_there_is_room_for_make_a_goal_impossible() -> None:
+    crowd = Level.model_validate({"cooperative_collection": {"resources": {"diamond": {"required_agents": 5}}}})
+    assert "5 agents must stand on 4 cells" in (impossible(crowd, 6) or "")
+    wide = {"distance_threshold": 2, "resources": {"diamond": {"required_agents": 5}}}
+    assert impossible(Level.model_validate({"cooperative_collection": wide}), 6) is None
 
 
 @pytest.mark.parametrize("agents", [1, 2, 3])
@@ -40,8 +52,9 @@ def test_hard_warns_and_is_impossible_below_four_agents_and_scaled_never_is(agen
 
 
 def test_hard_is_possible_with_four_and_easy_and_medium_from_one_and_two() -> None:
-    possible = [make(4, "hard"), make(1, "easy"), make(2, "medium")]
+    possible = [make(4, "hard-wide"), make(1, "easy"), make(2, "medium")]
     assert [(env.warnings, env.impossible) for env in possible] == [((), None)] * 3
+    assert make(4, "hard").impossible is None
     assert make(1, "medium").impossible is not None
 
 

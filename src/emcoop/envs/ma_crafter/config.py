@@ -19,7 +19,7 @@ from emcoop.envs.ma_crafter.constants import ACHIEVEMENTS, CRAFTED, MOST, PLACED
 from emcoop.envs.ma_crafter.recipes import COOPERATIVE, GIVES, RECIPES, THINGS, Recipe, known
 from emcoop.envs.ma_crafter.tables import UNLIMITED, Rules, crafter_rules
 
-BUILTIN = ("easy", "medium", "hard", "hard-scaled")
+BUILTIN = ("easy", "medium", "hard", "hard-wide", "hard-scaled")
 
 HORIZON = 10_000
 """Steps of an episode, as in Crafter."""
@@ -222,7 +222,9 @@ def reachable(level: Level, agents: int) -> set[str]:
         before = len(items) + len(placed)
         for name in COOPERATIVE:
             need = rules.of(name)
-            if need.required_agents <= agents and (need.required_tool is None or need.required_tool in items):
+            if need.required_agents <= min(agents, _room(level)) and (
+                need.required_tool is None or need.required_tool in items
+            ):
                 items.add(GIVES[name])
         for name in RECIPES:
             recipe = level.recipe(name)
@@ -257,18 +259,28 @@ def materials_needed(level: Level) -> tuple[str, ...]:
     return tuple(name for name in COOPERATIVE if name in needed)
 
 
+def _room(level: Level) -> int:
+    """How many cells there are around one from which it can be taken."""
+    reach = level.cooperative_collection.distance_threshold
+    return 2 * reach * (reach + 1)
+
+
 def _can_pay(level: Level, name: str, agents: int) -> bool:
     recipe = level.recipe(name)
     return recipe.required_agents <= agents and level.bag.holds(recipe.uses)
 
 
 def warnings(level: Level, agents: int) -> tuple[str, ...]:
-    """What the user must know before the start: requirements above the size of the team."""
+    """What the user must know before the start: requirements above the size of the team or the room around a cell."""
     lines = []
     for name in COOPERATIVE:
         need = level.cooperative_collection.of(name).required_agents
         if need > agents:
             lines.append(f"no team of {agents} can take {name} at this level: it needs {need} agents")
+        elif need > _room(level):
+            lines.append(f"no team can take {name} at this level: {need} agents must stand on {_room(level)} cells")
+        elif need == _room(level):
+            lines.append(f"{name} takes an agent on each of the {need} cells around it, which few worlds allow")
     for name in RECIPES:
         recipe = level.recipe(name)
         if recipe.required_agents > agents:

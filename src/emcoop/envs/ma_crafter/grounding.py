@@ -179,7 +179,9 @@ def _craft(state: CrafterState, level: Level, agent: int, action: Craft, progres
     patient = result in (TOO_FEW, NOBODY_LEADS, LEADER_LACKS)
     if memo["tried"] and progress.steps > memo["at"] and (not patient or memo["tried"] >= action.timeout):
         return Failed(result_failure(state, agent, f"crafting {action.item}"))
-    turn = None if memo["turned"] else _turn_to_station(state, level, agent, action.item)
+    # Asked twice in one step, it must answer twice the same.
+    turns = not memo["turned"] or (memo["at"] == progress.steps and not memo["tried"])
+    turn = _turn_to_station(state, level, agent, action.item) if turns else None
     if turn is not None:
         return Primitive(turn, {**memo, "turned": True, "at": progress.steps})
     if progress.steps > memo["at"] or not memo["tried"]:

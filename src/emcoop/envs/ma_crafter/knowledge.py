@@ -30,7 +30,10 @@ Cell = tuple[int, int]
 Ground = NDArray[np.uint8]
 
 COW, ZOMBIE, SKELETON, ARROW = (MOB_SYMBOLS[k] for k in (1, 2, 3, 4))
-COW_MEMORY = 500
+ARCHER_MEMORY = 25
+"""Steps for which a skeleton out of sight is believed to be where it was seen."""
+NEVER = -10_000
+COW_MEMORY = 2000
 """Steps for which a cow out of sight is believed to be where it was seen."""
 
 _CODES = np.zeros(256, np.uint8)
@@ -71,6 +74,7 @@ def towards(a: Cell, b: Cell) -> int:
 class Knowledge:
     """One agent's knowledge; `update` brings it to the present observation."""
 
+    step: int = -1
     me: Cell = (0, 0)
     facing: int = 4
     grid: Ground = field(default_factory=lambda: np.zeros((1, 1), np.uint8))
@@ -78,6 +82,12 @@ class Knowledge:
     bodies: dict[Cell, str] = field(default_factory=dict)
     names: dict[Cell, str] = field(default_factory=dict)
     cows: dict[Cell, int] = field(default_factory=dict)
+    arrows: dict[Cell, int] = field(default_factory=dict)
+    """The arrows in view, with the direction in which each flies, 0 for unknown."""
+    archers: dict[Cell, int] = field(default_factory=dict)
+    """Where skeletons were seen lately, and when."""
+    looked: NDArray[np.int64] = field(default_factory=lambda: np.zeros((1, 1), np.int64))
+    """[H, W]: the step in which each cell was last in view, NEVER for never."""
 
     def update(self, seen: CrafterObservation, ground: Ground | None = None) -> None:
         """Take in what is seen now; `ground` is a map that is better than the observation's."""
@@ -92,8 +102,13 @@ class Knowledge:
             self.names[target.row, target.col] = target.name
 
     def _look(self, seen: CrafterObservation) -> None:
+        if seen.step == self.step:
+            return
+        self.step = seen.step
         top, left = seen.row - VIEW_ROWS // 2, seen.col - VIEW_COLS // 2
-        self.bodies = {}
+        before, self.bodies = self.bodies, {}
+        if self.looked.shape != self.grid.shape:
+            self.looked = np.full(self.grid.shape, NEVER, np.int64)
         for i, line in enumerate(seen.view):
             for j, symbol in enumerate(line):
                 if symbol not in _QUIET:
@@ -106,6 +121,23 @@ class Knowledge:
                 and (abs(cell[0] - seen.row) > VIEW_ROWS // 2 or abs(cell[1] - seen.col) > VIEW_COLS // 2)
             }
             self.cows |= {cell: seen.step for cell, symbol in self.bodies.items() if symbol == COW}
+            self.looked[max(0, top) : top + VIEW_ROWS, max(0, left) : left + VIEW_COLS] = seen.step
+        self.archers = {
+            cell: step
+            for cell, step in self.archers.items()
+            if step + ARCHER_MEMORY > seen.step and not (seen.view and self.looked[cell] == seen.step)
+        }
+        self.archers |= {cell: seen.step for cell, symbol in self.bodies.items() if symbol == SKELETON}
+        self.arrows = {
+            cell: next((d for d in (1, 2, 3, 4) if before.get(ahead(cell, d, -1)) in (ARROW, SKELETON)), 0)
+            for cell, symbol in self.bodies.items()
+            if symbol == ARROW
+        }
+
+    def approaches(self, arrow: Cell) -> bool:
+        """Whether an arrow in view may be flying towards the agent."""
+        direction = self.arrows.get(arrow, 0)
+        return direction == 0 or apart(ahead(arrow, direction), self.me) < apart(arrow, self.me)
 
     def hear_of(self, cell: Cell, material: int) -> None:
         """Believe a teammate about ground that this agent has not seen."""

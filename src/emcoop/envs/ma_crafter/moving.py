@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from emcoop.envs.ma_crafter.actions import MAX_STEPS, Collect, Move, Navigate, Noop, Place
-from emcoop.envs.ma_crafter.constants import DIRECTIONS, GRASS, LAVA, MATERIALS, PATH, SAND, UNKNOWN, WATER
-from emcoop.envs.ma_crafter.knowledge import Bag, Cell, Knowledge, ahead, towards
+from emcoop.envs.ma_crafter.constants import DIRECTIONS, LAVA, MATERIALS, STONE, UNKNOWN, WATER
+from emcoop.envs.ma_crafter.knowledge import COW, Bag, Cell, Knowledge, ahead, apart, towards
 from emcoop.envs.ma_crafter.planner import FAR, Ways
 from emcoop.envs.ma_crafter.recipes import GIVES
 
 TARGETS = {**GIVES, "water": "drink", "cow": "cow"}
 """What `collect` calls the yield of a resource."""
-LOADED = 7
+LOADED = 6
 """From so many stones on, one is put down before another is taken: who is walled in with a full bag is trapped."""
+_ORDER = (3, 1, 2, 4)
+"""The directions in the order in which collecting prefers them."""
 STRIDE = 6
 """Cells that are walked before looking around again."""
 
@@ -74,30 +76,48 @@ class Mover:
         material = self.know.material(cell)
         kind = MATERIALS[material]
         if cell in self.know.bodies:
-            return [Noop()]
+            return [take("cow")] if self.know.bodies[cell] == COW else [Noop()]
         if material == UNKNOWN:
             return [move(towards(self.know.me, cell))]
         if material in (WATER, LAVA):
             return [Navigate(object_type="cell", row=cell[0], col=cell[1]), put("stone"), take("stone")]
         if kind == "stone" and self.bag.get("stone", 0) >= LOADED:
-            shed = self.shed(cell)
-            if shed or self.bag["stone"] >= self.cap:
-                return shed
+            return self.shed() or self._make_line() or ([take(kind)] if self.bag["stone"] < self.cap else [Noop()])
         return [take(kind)]
 
-    def shed(self, wanted: Cell | None = None) -> list[BaseModel]:
-        """Put a stone down in front, or one step away and come back; empty where there is no place for it."""
-        front = ahead(self.know.me, self.know.facing)
-        # What is put down beside the agent must not be what collecting takes first: that goes by rows.
-        if (wanted is None or wanted < front) and self.puttable(front, (GRASS, SAND, PATH, WATER)):
-            return [put("stone")]
-        for direction in (1, 2, 3, 4):
-            aside = ahead(self.know.me, direction)
-            beyond = ahead(aside, direction)
-            if aside != wanted and self.know.free(aside) and self.puttable(beyond, (GRASS, SAND, PATH, WATER)):
-                back = towards(aside, self.know.me)
-                return [move(direction), put("stone"), move(back)]
+    def shed(self) -> list[BaseModel]:
+        """Put a stone down where it is not in reach of what is taken from here; empty where there is no such place."""
+        roads = self._roads(3)
+        for run_up, path in roads.items():
+            for direction in (1, 2, 3, 4):
+                stand, spot = ahead(run_up, direction), ahead(run_up, direction, 2)
+                if stand in roads and spot in roads and apart(spot, self.know.me) >= 2:
+                    return [*(move(d) for d in path), move(direction), put("stone")]
         return []
+
+    def _make_line(self) -> list[BaseModel]:
+        """Take so many stones from here that three cells in a row are free, as putting one down needs.
+
+        Collecting takes the cells around in the order of rows; empty where the bag has no room for all of them.
+        """
+        rock = [d for d in _ORDER if self.know.material(ahead(self.know.me, d)) == STONE]
+        for taken, direction in enumerate(rock, start=1):
+            if self.bag["stone"] + taken <= self.cap and self.know.free(ahead(self.know.me, direction, -1)):
+                return [take("stone")] * taken
+        return []
+
+    def _roads(self, reach: int) -> dict[Cell, tuple[int, ...]]:
+        """The cells within so many steps over free ground, the nearest first, and the directions that lead there."""
+        found: dict[Cell, tuple[int, ...]] = {self.know.me: ()}
+        queue = [self.know.me]
+        for cell in queue:
+            for direction in (1, 2, 3, 4):
+                there = ahead(cell, direction)
+                free = self.know.free(there) and self.ways.cost[there] > 0
+                if len(found[cell]) < reach and there not in found and free:
+                    found[there] = (*found[cell], direction)
+                    queue.append(there)
+        return found
 
     def puttable(self, cell: Cell, ground: Iterable[int]) -> bool:
         """Whether something could be put onto this cell now."""

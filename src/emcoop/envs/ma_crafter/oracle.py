@@ -14,9 +14,10 @@ from emcoop.envs.ma_crafter.constants import COL, COW, ITEMS, KIND, MOB_COL, MOB
 from emcoop.envs.ma_crafter.knowledge import Ground, Knowledge
 from emcoop.envs.ma_crafter.moving import Mover
 from emcoop.envs.ma_crafter.planner import Digging, Ways, entering
-from emcoop.envs.ma_crafter.scripted import Scene, ScriptedPolicy
+from emcoop.envs.ma_crafter.scripted import ScriptedPolicy
 from emcoop.envs.ma_crafter.state import CrafterState
 from emcoop.envs.ma_crafter.talk import Call
+from emcoop.envs.ma_crafter.worker import Scene
 from emcoop.envs.policy import PolicyView
 
 

@@ -15,14 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emcoop.core.compile import kernel
-from emcoop.envs.ma_crafter.constants import COAL, DCOL, DIAMOND, DROW, IRON, PATH, STONE, TREE, UNKNOWN, UP, WATER
-from emcoop.envs.ma_crafter.knowledge import Cell, Ground, Knowledge, ahead, walkable
+from emcoop.envs.ma_crafter.constants import COAL, DCOL, DIAMOND, DROW, IRON, PATH, STONE, UNKNOWN
+from emcoop.envs.ma_crafter.knowledge import ARROW, COW, SKELETON, ZOMBIE, Cell, Ground, Knowledge, ahead, walkable
 
 Costs = NDArray[np.int32]
 
 FAR = 1 << 20
 MOST_COST = 15
 UNSEEN_COST = 2
+BODY_COST = 6
+"""What it costs to enter a cell that a moving thing is in now."""
+MOVING = (COW, ZOMBIE, SKELETON, ARROW)
 
 _DROW, _DCOL = np.array(DROW, np.int64), np.array(DCOL, np.int64)
 
@@ -135,9 +138,9 @@ def entering(know: Knowledge, digging: Digging, *, around_bodies: bool = True) -
     for material, price in digging.costs:
         cost[know.grid == material] = price
     if around_bodies:
-        for cell in know.bodies:
+        for cell, symbol in know.bodies.items():
             if know.inside(cell):
-                cost[cell] = 0
+                cost[cell] = BODY_COST if symbol in MOVING and cost[cell] > 0 else 0
     return cost
 
 
@@ -150,7 +153,8 @@ _ROCK = np.zeros(13, bool)
 _ROCK[[STONE, PATH, COAL, IRON, DIAMOND]] = True
 
 
-def _spread(mask: NDArray[np.bool_], times: int) -> NDArray[np.bool_]:
+def spread(mask: NDArray[np.bool_], times: int) -> NDArray[np.bool_]:
+    """The mask and the cells within so many steps of it."""
     for _ in range(times):
         wider = mask.copy()
         wider[1:] |= mask[:-1]
@@ -164,10 +168,10 @@ def _spread(mask: NDArray[np.bool_], times: int) -> NDArray[np.bool_]:
 def frontier(grid: Ground, ways: Ways, *, rock: bool, bias: NDArray[np.float64] | None = None) -> Cell | None:
     """The unseen cell to explore next: the cheapest way, near rock where ore is looked for; None when all is seen."""
     unseen = grid == UNKNOWN
-    edge = unseen & _spread(~unseen, 1) & (ways.away < FAR)
+    edge = unseen & spread(~unseen, 1) & (ways.away < FAR)
     if not edge.any():
         return None
-    near_rock = _spread(_ROCK[grid], 2)
+    near_rock = spread(_ROCK[grid], 2)
     value = ways.away.astype(np.float64) + np.where(near_rock == rock, 0.0, 18.0)
     if bias is not None:
         value = value + bias
@@ -176,62 +180,8 @@ def frontier(grid: Ground, ways: Ways, *, rock: bool, bias: NDArray[np.float64] 
     return row, col
 
 
-def shelter(know: Knowledge, ways: Ways, *, can_dig: bool) -> tuple[Cell, int] | None:
-    """Where one can sleep behind a single stone: (door, direction) of a dead end of two cells.
-
-    The agent walks from the door two cells in the direction and one back: then it faces the door and can close it. Two
-    cells of rock will do in direction up, in which collecting takes the cell ahead first.
-    """
-    grid = know.grid
-    open_ = walkable(grid) | (grid == UNKNOWN)
-    wall = np.ones((grid.shape[0] + 6, grid.shape[1] + 6), bool)
-    wall[3:-3, 3:-3] = ~open_
-    best: tuple[int, Cell, int] | None = None
-    for direction in (1, 2, 3, 4):
-        ok = _dead_ends(grid, wall, direction, can_dig=can_dig)
-        value = np.where(ok & walkable(grid), ways.away, FAR)
-        place = int(np.argmin(value))
-        cell = divmod(place, grid.shape[1])
-        if value[cell] < FAR and (best is None or (int(value[cell]), cell, direction) < best):
-            best = int(value[cell]), cell, direction
-    return (best[1], best[2]) if best is not None else None
-
-
-def nooks(grid: Ground, *, can_dig: bool) -> NDArray[np.bool_]:
-    """[H, W]: the cells that have one open side at most, where a single foe can come near.
-
-    A cell of rock above an open one will do, too: collecting from there takes it first.
-    """
-    open_ = np.zeros((grid.shape[0] + 2, grid.shape[1] + 2), np.int64)
-    open_[1:-1, 1:-1] = walkable(grid) | (grid == UNKNOWN)
-    sides = open_[:-2, 1:-1] + open_[2:, 1:-1] + open_[1:-1, :-2] + open_[1:-1, 2:]
-    found: NDArray[np.bool_] = walkable(grid) & (sides <= 1)
-    if can_dig:
-        found |= (grid == STONE) & (sides == 1) & (open_[2:, 1:-1] == 1)
-    return found
-
-
-def _dead_ends(grid: Ground, wall: NDArray[np.bool_], direction: int, *, can_dig: bool) -> NDArray[np.bool_]:
-    """[H, W]: whether the two cells from here in the direction have walls all around but here."""
-    rows, cols = grid.shape
-    inner = np.zeros_like(wall)
-    inner[3:-3, 3:-3] = walkable(grid)
-    if can_dig and direction == UP:
-        inner[3:-3, 3:-3] |= grid == STONE
-
-    def at(mask: NDArray[np.bool_], forward: int, aside: int) -> NDArray[np.bool_]:
-        r = 3 + DROW[direction] * forward + abs(DCOL[direction]) * aside
-        c = 3 + DCOL[direction] * forward + abs(DROW[direction]) * aside
-        return mask[r : r + rows, c : c + cols]
-
-    closed = at(wall, 3, 0) & at(wall, 1, 1) & at(wall, 1, -1) & at(wall, 2, 1) & at(wall, 2, -1)
-    return closed & at(inner, 1, 0) & at(inner, 2, 0)
-
-
 DIG_COST = 4
 """Collecting what stands in the way, a detour through the cells that are taken first included."""
 SHED_COST = 9
 """The same with a full bag: something has to be put down before."""
 BRIDGE_COST = 9
-CLEARABLE = (TREE, STONE, COAL, IRON, DIAMOND)
-BRIDGED = (WATER,)

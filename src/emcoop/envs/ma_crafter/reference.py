@@ -13,7 +13,8 @@ from emcoop.envs.ma_crafter.env import MACrafter
 from emcoop.envs.ma_crafter.moving import take
 from emcoop.envs.ma_crafter.oracle import OraclePolicy
 from emcoop.envs.ma_crafter.recipes import GIVES
-from emcoop.envs.ma_crafter.scripted import ScriptedPolicy, seen_by
+from emcoop.envs.ma_crafter.scripted import ScriptedPolicy
+from emcoop.envs.ma_crafter.worker import seen_by
 from emcoop.envs.policy import Policy, PolicyFactory, PolicySeat, PolicyView
 
 

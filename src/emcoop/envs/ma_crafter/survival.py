@@ -1,36 +1,60 @@
-"""Staying alive: fight what is beside, drink, eat, sleep behind a stone or at noon, rest when hurt."""
+"""Staying alive: fight what is beside, eat and drink before the need, spend the night in a closed chamber.
+
+Zombies appear on grass at any time but noon, at night three in each part of the map; one that reaches a sleeper takes
+seven points of health. So one sleeps only where nobody can come beside (`shelter`), is there at dusk, and stays until
+dawn where there is grass around.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from emcoop.envs.ma_crafter.actions import Collect, Noop, Sleep
-from emcoop.envs.ma_crafter.constants import DAY, GRASS, MOST, PATH, SAND, STONE, UNKNOWN, UP, WATER
-from emcoop.envs.ma_crafter.knowledge import COW, SKELETON, ZOMBIE, Cell, ahead, apart
-from emcoop.envs.ma_crafter.moving import LOADED, Mover, move, put, take
+from emcoop.envs.ma_crafter.constants import DAY, GRASS, MOST, PATH, STONE, WATER
+from emcoop.envs.ma_crafter.knowledge import ARROW, COW, SKELETON, ZOMBIE, Cell, Ground, ahead, apart
+from emcoop.envs.ma_crafter.moving import Mover, move, put, take
 from emcoop.envs.ma_crafter.observe import CrafterObservation
-from emcoop.envs.ma_crafter.planner import beside, nooks, shelter
+from emcoop.envs.ma_crafter.planner import FAR, beside
+from emcoop.envs.ma_crafter.shelter import Site, build, enclosure, find_site, still_good
 
-LOW = 3
-"""A vital at or below this is looked after before anything else."""
-HUNGRY = 5
-"""Cows are rarer than water."""
-HANDY, HANDY_BELOW = 7, 7
-"""What is so few steps away is taken as soon as the vital is below this."""
-OPEN = (UNKNOWN, GRASS, SAND, PATH)
-TIRED = 3
-EVENING = 95
-DUSK, DAWN = 140, 275
-"""From here to there, in steps of the day, zombies are many."""
-FARTHEST = 120
-"""The most that the way to a shelter may cost."""
-RESTED = 7
-NOON = (12, 105)
-"""In these steps of the day no zombies appear: one can sleep in the open."""
-WEAK = 5
+EVENING = 147
+"""From this step of the day on one goes underground, if there is rock."""
+SUPPER, NIGHTCAP = 80, 110
+"""From this step of the day on one drinks and eats for the night."""
+DUSK, DAWN = 155, 295
+"""From one to the other one stays off the grass: with food and water for the whole of the night nobody would move."""
+NOON = (5, 115)
+"""In these steps of the day no zombies appear, and those that are there vanish."""
+EXPOSED, MEADOW = 14, 8
+"""So much grass within a few cells is a place where zombies come; with less one does not go there at night."""
+LINGER = 50
+"""Until this step of the day one waits for the zombies of the night to vanish."""
+SUPPER_STEPS = 25
+"""How far one goes for it."""
+LATE = 40
+"""What the way into rock may cost in the dark, when a step over grass counts five."""
+FARTHEST, NEAR_BY = 80, 40
+"""The most that the way to a shelter may cost, at night and by day."""
+MEADOW_COST = 15
+"""What it is worth, in steps, to spend the night where there is none."""
+NEAR_ENOUGH = {8: 0, 7: 2, 6: 6, 5: 15}
+"""How far one goes for food and water by what one has."""
+HUNGRY, HUNGRY_LATE = 4, 5
+"""With so little food one looks for cows, the second in the afternoon."""
+EXHAUSTED, TIRED, RESTED = 1, 4, 7
+STARVE_STEPS = 16
+"""In so many steps hunger or thirst takes a point of health."""
+WEAK, HURT, SOUND = 3, 5, 6
+"""With so little health one hides, in the evening with a little more, until it is back."""
+PATIENCE = 5
+"""Decisions for which one waits until a body has left the place of a wall."""
+LONGEST_SEARCH, GIVEN_UP = 60, 8
+"""Decisions that the making of a shelter may take; steps without one after it has failed."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +67,88 @@ class Care:
     kind: str = ""
 
 
-def look_after(seen: CrafterObservation, mover: Mover, *, dig: bool) -> Care | None:
-    """What the body needs now, the most urgent first; None when it needs nothing."""
-    if seen.asleep:
-        return Care("sleep on", [Sleep()]) if seen.vitals["energy"] < MOST else Care("wake up", [Noop()])
-    fight = _fight(seen, mover)
-    if fight is None and seen.vitals["health"] <= WEAK - 1 and min(seen.vitals["food"], seen.vitals["drink"]) > 1:
-        fight = _rest(seen, mover, dig=dig)
-    return fight or _drink(seen, mover) or _eat(seen, mover) or _rest(seen, mover, dig=dig)
+def is_dark(step: int) -> bool:
+    """Whether many zombies roam the grass, or will before one has found shelter."""
+    return DUSK <= step % DAY < DAWN
+
+
+def meadows(grid: Ground, least: int) -> NDArray[np.bool_]:
+    """[H, W]: the cells with at least so much grass around."""
+    sums = np.zeros((grid.shape[0] + 9, grid.shape[1] + 11), np.int64)
+    sums[5:-4, 6:-5] = grid == GRASS
+    sums = sums.cumsum(axis=0).cumsum(axis=1)
+    found: NDArray[np.bool_] = sums[9:, 11:] - sums[:-9, 11:] - sums[9:, :-11] + sums[:-9, :-11] >= least
+    return found
+
+
+def exposed(mover: Mover) -> bool:
+    """Whether there is grass around, on which zombies appear."""
+    row, col = mover.know.me
+    around = mover.know.grid[max(0, row - 4) : row + 5, max(0, col - 5) : col + 6]
+    return int((around == GRASS).sum()) >= EXPOSED
+
+
+class Body:
+    """What one agent does for its body; it remembers the chamber that it is making."""
+
+    def __init__(self) -> None:
+        self._site: Site | None = None
+        self._searching, self._waiting, self._without = 0, 0, 0
+        self.idle = False
+        """Whether there is nothing to do underground in this night."""
+
+    def care(self, seen: CrafterObservation, mover: Mover, *, digs: bool, busy: bool = False) -> Care | None:
+        """What the body needs now, the most urgent first; None when it needs nothing.
+
+        Who is `busy` is about to finish something that matters: it puts off what can wait a little.
+        """
+        self.idle = self.idle and is_dark(seen.step)
+        if seen.asleep:
+            return Care("sleep on", [Sleep()]) if seen.vitals["energy"] < MOST else Care("wake up", [Noop()])
+        urgent = _fight(seen, mover) or _dodge(seen, mover)
+        if urgent is not None:
+            return urgent
+        needs = _drink(seen, mover) or _eat(seen, mover)
+        if starving(seen) and seen.vitals["energy"] > 0:
+            return needs
+        if busy and seen.vitals["energy"] > 0 and seen.vitals["health"] > WEAK:
+            return None
+        room = enclosure(mover.know)
+        if room is not None:
+            self._site, self._searching = None, 0
+            return _inside(seen, mover, self.idle) or needs
+        return self._take_cover(seen, mover, digs=digs) or needs
+
+    def _take_cover(self, seen: CrafterObservation, mover: Mover, *, digs: bool) -> Care | None:
+        """At dusk into rock or a hut; at any time into a hut when worn out."""
+        dark, open_ = is_dark(seen.step), exposed(mover)
+        if self._site is None and digs and open_ and (dark or seen.step % DAY >= EVENING):
+            under = _underground(seen, mover)
+            if under is not None:
+                return under
+        if _must_hide(seen, mover) or (self._site is not None and dark):
+            return self.hide(seen, mover, digs=digs)
+        return None
+
+    def hide(self, seen: CrafterObservation, mover: Mover, *, digs: bool) -> Care | None:
+        """The next action towards a closed chamber; None when none can be made now."""
+        if seen.step < self._without:
+            return None
+        stones = seen.bag.get("stone", 0)
+        can_dig = digs and bool(seen.bag.get("wood_pickaxe"))
+        site = self._site
+        if site is None or not still_good(site, mover.know, stones):
+            dark = is_dark(seen.step)
+            dislike = np.where(meadows(mover.know.grid, EXPOSED), MEADOW_COST if dark else 0, 0)
+            found = find_site(mover.know, mover.ways, stones, dislike, can_dig=can_dig)
+            site = found[0] if found is not None and found[1] <= (FARTHEST if dark else NEAR_BY) else None
+        self._site, self._searching = site, self._searching + 1
+        actions = build(site, mover) if site is not None else []
+        self._waiting = self._waiting + 1 if actions and isinstance(actions[0], Noop) else 0
+        if self._searching > LONGEST_SEARCH or self._waiting > PATIENCE or not actions:
+            self._site, self._searching, self._without = None, 0, seen.step + GIVEN_UP
+            return None
+        return Care("make a shelter", actions)
 
 
 def _fight(seen: CrafterObservation, mover: Mover) -> Care | None:
@@ -59,65 +157,128 @@ def _fight(seen: CrafterObservation, mover: Mover) -> Care | None:
         foes = know.mobs(symbol)
         if foes and apart(foes[0], know.me) == 1:
             return Care(f"fight the {name}", [Collect.model_validate({"target": name})])
-    archers = know.mobs(SKELETON)
-    if archers and apart(archers[0], know.me) <= 4 and not _closed(mover):
-        aligned = know.me[0] == archers[0][0] or know.me[1] == archers[0][1]
-        if not any(seen.bag.get(sword) for sword in ("wood_sword", "stone_sword", "iron_sword")):
-            if not aligned:
-                return None
-            away = _away(mover, archers[0])
-            return Care("out of the arrows' way", away) if away else None
-        if apart(archers[0], know.me) == 2:
-            side = _side_of(mover, archers[0])
-            steps = mover.to(side) if side != know.me else []
-            return Care("attack the skeleton", steps[:1]) if steps else None
     return None
 
 
-def _side_of(mover: Mover, cell: Cell) -> Cell:
-    """The nearest free cell beside a body, the agent's own cell if there is none."""
-    return mover.ways.nearest(c for c in beside([cell]) if mover.know.free(c)) or mover.know.me
-
-
-def _away(mover: Mover, foe: Cell) -> list[BaseModel]:
-    """One step that leads farther from a foe, out of its row and column if possible; empty when cornered."""
+def _dodge(seen: CrafterObservation, mover: Mover) -> Care | None:
+    """Out of the line of an arrow that comes near, or a stone into it."""
     know = mover.know
-    steps = [(d, ahead(know.me, d)) for d in (1, 2, 3, 4) if know.free(ahead(know.me, d))]
-    ranked = [(c[0] == foe[0] or c[1] == foe[1], -apart(c, foe), d) for d, c in steps if apart(c, foe) > 1]
-    return [move(min(ranked)[2])] if ranked else []
+    for arrow in know.mobs(ARROW):
+        lined = arrow[0] == know.me[0] or arrow[1] == know.me[1]
+        if apart(arrow, know.me) > 2 or not lined or not know.approaches(arrow) or not _clear_line(mover, arrow):
+            continue
+        direction = _direction(know.me, arrow)
+        if know.facing == direction and mover.bag.get("stone") and know.free(ahead(know.me, direction)):
+            return Care("stop the arrow", [put("stone")])
+        sides = [d for d in (1, 2, 3, 4) if know.free(c := ahead(know.me, d)) and c[0] != arrow[0] and c[1] != arrow[1]]
+        if sides:
+            return Care("out of the arrow's way", [move(sides[0])])
+    return None
+
+
+def _direction(here: Cell, there: Cell) -> int:
+    if here[0] == there[0]:
+        return 1 if there[1] < here[1] else 2
+    return 3 if there[0] < here[0] else 4
+
+
+def _clear_line(mover: Mover, foe: Cell) -> bool:
+    direction, cell = _direction(mover.know.me, foe), mover.know.me
+    for _ in range(apart(foe, mover.know.me) - 1):
+        cell = ahead(cell, direction)
+        if not (mover.know.free(cell) or mover.know.material(cell) == WATER or mover.know.bodies.get(cell) == ARROW):
+            return False
+    return True
+
+
+def hungry(seen: CrafterObservation) -> bool:
+    """Whether the search for cows comes before work."""
+    return seen.vitals["food"] <= (HUNGRY_LATE if SUPPER <= seen.step % DAY < DUSK else HUNGRY)
+
+
+def starving(seen: CrafterObservation) -> bool:
+    """Whether food or water cannot wait: by day soon, by night if one would not live to see the dawn in good health."""
+    least = min(seen.vitals["food"], seen.vitals["drink"])
+    if not is_dark(seen.step):
+        return least <= 1
+    left = DAWN - seen.step % DAY
+    return least == 0 and seen.vitals["health"] - left / STARVE_STEPS < 3
+
+
+def _underground(seen: CrafterObservation, mover: Mover) -> Care | None:
+    """To the nearest rock without grass around, where one can work through the night."""
+    grid = mover.know.grid
+    if not seen.bag.get("wood_pickaxe"):
+        return None
+    safe = ((grid == STONE) | (grid == PATH)) & ~meadows(grid, MEADOW)
+    away = np.where(safe, mover.ways.away, FAR)
+    cell = divmod(int(np.argmin(away)), int(grid.shape[1]))
+    most = LATE if is_dark(seen.step) else FARTHEST
+    return Care("go underground", mover.to(cell)) if away[cell] <= most else None
+
+
+def _must_hide(seen: CrafterObservation, mover: Mover) -> bool:
+    energy, health = seen.vitals["energy"], seen.vitals["health"]
+    dark = is_dark(seen.step)
+    if dark and exposed(mover):
+        return True
+    if energy <= (TIRED if dark else EXHAUSTED):
+        return True
+    if health <= HURT and NOON[1] <= seen.step % DAY:
+        return True
+    return health <= WEAK and min(seen.vitals["food"], seen.vitals["drink"]) > 2
+
+
+def _inside(seen: CrafterObservation, mover: Mover, idle: bool) -> Care | None:
+    """What one does in a closed chamber; None to leave it."""
+    energy, health = seen.vitals["energy"], seen.vitals["health"]
+    food, drink = seen.vitals["food"], seen.vitals["drink"]
+    if drink < MOST - 1 and any(mover.know.material(c) == WATER for c in beside([mover.know.me])):
+        return Care("drink", [take("water")])
+    dark = is_dark(seen.step)
+    if seen.step >= DAY and seen.step % DAY < LINGER and mover.know.mobs(ZOMBIE) and min(food, drink) > 2:
+        return Care("wait for the zombies to vanish", [Noop()])
+    if energy <= TIRED or (energy < MOST and (dark or health < SOUND)):
+        return Care("sleep", [Sleep()])
+    if (dark and (idle or exposed(mover))) or (health < SOUND and min(food, drink) > 1):
+        return Care("rest", [Noop(num_steps=5)])
+    return None
 
 
 def _drink(seen: CrafterObservation, mover: Mover) -> Care | None:
     have = seen.vitals["drink"]
-    if have >= HANDY_BELOW + 1:
+    if have >= MOST - 1:
         return None
     near = _nearest_beside(mover, mover.ways.closest(mover.know.grid == WATER))
-    if near is None or not _worth(seen, have, LOW, mover.ways.to(near[0])):
+    if near is None or not _worth(seen, have, mover.ways.to(near[0]), 21):
         return None
     if near[0] != mover.know.me:
         return Care("go and drink", mover.to(near[0]), near[1], "water")
-    sips = 1 if mover.know.mobs(ZOMBIE) else min(8, 9 - have)
+    sips = 1 if mover.know.mobs(ZOMBIE) else min(8, MOST - have)
     return Care("drink", [take("water")] * sips, near[1], "water")
-
-
-def _worth(seen: CrafterObservation, have: int, low: int, steps: int) -> bool:
-    """Whether to go now for something so far away: the way lasts about 20 steps a point; in the dark one waits."""
-    if is_dark(seen.step):
-        return have <= 1 or steps <= 2
-    evening = EVENING <= seen.step % DAY < DUSK
-    return have <= low or steps <= (3 * HANDY if evening else HANDY) or steps > 18 * (have - 1)
 
 
 def _eat(seen: CrafterObservation, mover: Mover) -> Care | None:
     have = seen.vitals["food"]
-    if have >= HANDY_BELOW:
+    if have > 7:
         return None
     near = _nearest_beside(mover, list(mover.know.cows))
-    if near is None or not _worth(seen, have, HUNGRY, mover.ways.to(near[0])):
+    if near is None or not _worth(seen, have, mover.ways.to(near[0]), 26):
         return None
     if near[0] == mover.know.me and mover.know.bodies.get(near[1]) == COW:
         return Care("eat", [take("cow")], near[1], "cow")
-    return Care("go to the cow", mover.to(near[0])[:2], near[1], "cow")
+    return Care("go to the cow", mover.to(near[0]), near[1], "cow")
+
+
+def _worth(seen: CrafterObservation, have: int, steps: int, lasts: int) -> bool:
+    """Whether to go now for something so far away, of which a point lasts so many steps."""
+    time = seen.step % DAY
+    if is_dark(seen.step):
+        return steps <= 2 or starving(seen)
+    if (SUPPER if lasts > 21 else NIGHTCAP) <= time < DUSK and have <= (6 if lasts > 21 else 7):
+        return steps <= SUPPER_STEPS or have <= 4
+    near = NEAR_ENOUGH.get(have, 99)
+    return steps <= near or steps + 40 > lasts * have
 
 
 def _nearest_beside(mover: Mover, cells: Iterable[Cell]) -> tuple[Cell, Cell] | None:
@@ -127,105 +288,3 @@ def _nearest_beside(mover: Mover, cells: Iterable[Cell]) -> tuple[Cell, Cell] | 
         return None
     stand = mover.ways.nearest(beside([best]))
     return (stand, best) if stand is not None else None
-
-
-def _rest(seen: CrafterObservation, mover: Mover, *, dig: bool) -> Care | None:
-    energy, health = seen.vitals["energy"], seen.vitals["health"]
-    fed = min(seen.vitals["food"], seen.vitals["drink"]) > 2
-    dark = is_dark(seen.step)
-    if _closed(mover):
-        if energy <= TIRED + 2 or (dark and energy < MOST):
-            return Care("sleep", [Sleep()])
-        return Care("rest", [Noop(num_steps=5)]) if fed and (dark or health < RESTED) else None
-    foes = bool(mover.know.mobs(ZOMBIE) or mover.know.mobs(SKELETON))
-    wanted = energy <= TIRED or (fed and health <= WEAK) or (dark and (foes or _exposed(mover)))
-    if wanted and dig and mover.bag.get("stone", 0) >= 1:
-        hiding = _hide(mover)
-        if hiding:
-            return Care("find shelter", hiding)
-    noon = NOON[0] <= seen.step % DAY <= NOON[1] and not foes
-    if noon and energy <= TIRED + 2 and health > 2:
-        return Care("sleep in the open", [Sleep()])
-    if dark and wanted and (waiting := _corner(mover, dig=dig)):
-        return Care("find a corner", waiting)
-    return None
-
-
-def is_dark(step: int) -> bool:
-    """Whether many zombies roam the grass, or will before one has found shelter."""
-    return DUSK <= step % DAY < DAWN
-
-
-def _exposed(mover: Mover) -> bool:
-    """Whether there is grass around, on which zombies appear."""
-    row, col = mover.know.me
-    around = mover.know.grid[max(0, row - 4) : row + 5, max(0, col - 4) : col + 5]
-    return int((around == GRASS).sum()) >= 6
-
-
-def _closed(mover: Mover) -> bool:
-    """Whether nobody can come beside the agent: it stands in a closed chamber of one or two cells."""
-    know = mover.know
-    open_ = [c for c in beside([know.me]) if know.material(c) in OPEN]
-    if not open_:
-        return True
-    if len(open_) > 1:
-        return False
-    return all(know.material(c) not in OPEN or c == know.me for c in beside(open_))
-
-
-def _hide(mover: Mover) -> list[BaseModel]:
-    """The next actions towards a dead end of two cells that a stone closes; empty when none is known.
-
-    In the cell beside the door, the agent faces the door and closes it.
-    """
-    know = mover.know
-    if mover.bag.get("stone", 0) > LOADED and (shed := mover.shed()):
-        return shed
-    for direction in (1, 2, 3, 4):
-        door, inner = ahead(know.me, direction), ahead(know.me, direction, -1)
-        if know.free(door) and know.free(inner) and _blind(mover, direction):
-            if know.facing == direction:
-                return [put("stone")]
-            back = 3 - direction if direction <= 2 else 7 - direction
-            return [move(back), move(direction), put("stone")]
-    digs = mover.bag.get("wood_pickaxe", 0) > 0
-    for direction in (1, 2, 3, 4):
-        door, inner = ahead(know.me, direction, -1), ahead(know.me, direction)
-        if know.free(door) and _passage(mover, inner, direction, digs) and _blind(mover, direction, -1):
-            return [move(direction)] if know.free(inner) else mover.clear(inner)
-    found = shelter(know, mover.ways, can_dig=digs)
-    if found is None or mover.ways.to(found[0]) > FARTHEST:
-        return []
-    door, direction = found
-    if door != know.me:
-        return mover.to(door)
-    first = ahead(door, direction)
-    return mover.clear(first) if not know.free(first) else [move(direction)]
-
-
-def _corner(mover: Mover, *, dig: bool) -> list[BaseModel]:
-    """The next actions towards a cell with a single open side; there, wait, and close it when facing it."""
-    know = mover.know
-    sides = [d for d in (1, 2, 3, 4) if know.material(ahead(know.me, d)) in OPEN]
-    if len(sides) <= 1:
-        front = ahead(know.me, know.facing)
-        return [put("stone")] if mover.bag.get("stone") and dig and know.free(front) else [Noop()]
-    digs = dig and mover.bag.get("wood_pickaxe", 0) > 0
-    found = mover.ways.nearest(c for c in mover.ways.closest(nooks(know.grid, can_dig=digs), 3))
-    return mover.to(found) if found is not None and mover.ways.to(found) <= FARTHEST else []
-
-
-def _passage(mover: Mover, cell: Cell, direction: int, digs: bool) -> bool:
-    return mover.know.free(cell) or (digs and direction == UP and mover.know.material(cell) == STONE)
-
-
-def _blind(mover: Mover, direction: int, sign: int = 1) -> bool:
-    """Whether the agent's cell and the one beside it are closed but for a door on the other side of the agent.
-
-    With sign 1 the door lies in the direction, with -1 against it.
-    """
-    know, door = mover.know, ahead(mover.know.me, direction, sign)
-    inner = ahead(know.me, direction, -sign)
-    sides = [c for c in (*beside([know.me]), *beside([inner])) if c not in (know.me, inner, door)]
-    return all(know.material(c) not in OPEN for c in sides)

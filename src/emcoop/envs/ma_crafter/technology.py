@@ -37,9 +37,9 @@ class Technology:
         self._goals = level.needed()
         self._chain = self._pickaxes()
 
-    def next(self, bag: Bag, near: Near, achieved: frozenset[str] = frozenset()) -> Need:
-        """The next thing to do, given what the team has achieved so far."""
-        early = self._stock(bag, near) or self._sword(bag, near)
+    def next(self, bag: Bag, near: Near, achieved: frozenset[str] = frozenset(), at_hand: Near | None = None) -> Need:
+        """The next thing to do, given what the team has achieved so far; swords are made only `at_hand`."""
+        early = self._stock(bag, near) or self._sword(bag, at_hand or near)
         if early is not None:
             return early
         for goal in self._goals:
@@ -93,7 +93,7 @@ class Technology:
             if owned or not bag.get(tool) or recipe.required_agents > 1:
                 continue
             paid = all(bag.get(item, 0) >= count for item, count in recipe.uses.items())
-            if paid and self.spare(bag) >= recipe.uses.get("wood", 0) and all(near(s) for s in recipe.near):
+            if paid and bag.get("wood", 0) > recipe.uses.get("wood", 0) and all(near(s) for s in recipe.near):
                 return Need("craft", (sword,))
         return None
 
