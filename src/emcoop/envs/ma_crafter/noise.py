@@ -116,12 +116,12 @@ def by_point(order: Any, x: Any, y: Any, z: float) -> Any:
 
 
 def noise(order: NDArray[np.int64], x: Floats, y: Floats, z: float) -> Floats:
-    """The noise at these points, about -0.9 to 0.9; `x` and `y` have one shape [H, W], and so has the result.
+    """The noise at these points, about -0.9 to 0.9; `x` and `y` have one shape, and so has the result.
 
     `order` [256] is a `permutation`.
     """
-    found: Floats = by_point(order, x, y, float(z))
-    return found
+    found: Floats = by_point(order, np.atleast_2d(x), np.atleast_2d(y), float(z))
+    return found.reshape(x.shape)
 
 
 def uniforms(stream: Stream, shape: tuple[int, ...]) -> Floats:
