@@ -106,7 +106,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """A request for an answer."""
-        status, body = self.server.reply(self.rfile.read(int(self.headers["Content-Length"])))
+        length = int(self.headers["Content-Length"])
+        asked = self.rfile.read(length)
+        if len(asked) < length:
+            self.close_connection = True  # The worker was killed while it asked.
+            return
+        status, body = self.server.reply(asked)
         content = json.dumps(body).encode()
         try:
             self.send_response(status)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from emcoop.core.types import NO_TASK, AgentId, Category, Failure, Json, Phase, Plan, TaskId, agent_index
 from emcoop.envs.cube.contact import parse_task, push_direction
 from emcoop.envs.cube.state import (
     CubeState,
 )
+from emcoop.envs.symbolic import Reasons, Symbolic, failed
 
 Direction = Literal["up", "down", "left", "right"]
 Side = Literal["left", "right", "up", "down"]
@@ -24,11 +24,7 @@ PATIENCE = 5
 """Steps that a walk waits for a free path before it fails."""
 
 
-class _Action(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Move(_Action):
+class Move(Symbolic):
     """Move num_steps cells in a direction (pushing what stands in the way, if the force suffices)."""
 
     action_type: Literal["move"] = "move"
@@ -36,14 +32,14 @@ class Move(_Action):
     num_steps: int = Field(ge=1, le=MAX_STEPS)
 
 
-class Wait(_Action):
+class Wait(Symbolic):
     """Do nothing for num_steps steps."""
 
     action_type: Literal["wait"] = "wait"
     num_steps: int = Field(ge=1, le=MAX_STEPS)
 
 
-class Push(_Action):
+class Push(Symbolic):
     """Push the block whose face the agent stands at, for num_steps steps."""
 
     action_type: Literal["push"] = "push"
@@ -51,7 +47,7 @@ class Push(_Action):
     num_steps: int = Field(ge=1, le=MAX_STEPS)
 
 
-class MoveToBlock(_Action):
+class MoveToBlock(Symbolic):
     """Walk to a free cell along one face of a block; slot counts from the top or left."""
 
     action_type: Literal["move_to_block"] = "move_to_block"
@@ -60,7 +56,7 @@ class MoveToBlock(_Action):
     slot: int | None = Field(default=None, ge=0)
 
 
-class Rendezvous(_Action):
+class Rendezvous(Symbolic):
     """Walk to a face of a block and wait there until as many agents stand at it as the block weighs."""
 
     action_type: Literal["rendezvous"] = "rendezvous"
@@ -69,13 +65,13 @@ class Rendezvous(_Action):
     timeout: int = Field(default=15, ge=1, le=MAX_TIMEOUT)
 
 
-class Yield(_Action):
+class Yield(Symbolic):
     """Step aside into a free neighbouring cell, if possible one that touches no block."""
 
     action_type: Literal["yield"] = "yield"
 
 
-class WaitFor(_Action):
+class WaitFor(Symbolic):
     """Wait until a teammate has sent a message, or stands on (row, col); fails after timeout steps."""
 
     action_type: Literal["wait_for"] = "wait_for"
@@ -89,17 +85,15 @@ class WaitFor(_Action):
 Action = Annotated[Move | Wait | Push | MoveToBlock | Rendezvous | Yield | WaitFor, Field(discriminator="action_type")]
 
 
-class CubePlan(BaseModel):
+class CubePlan(Symbolic):
     """A plan: why, which task (block and the face the agents stand at), and the actions in order."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     reasoning: str = Field(default="", max_length=300)
     task: str = Field(pattern=r"^(none|block_[0-9]{1,4}:(left|right|up|down))$")
     actions: list[Action] = Field(min_length=1, max_length=MAX_ACTIONS)
 
 
-FAILURES: Mapping[str, tuple[Phase, Category]] = {
+FAILURES: Reasons = {
     "unknown_block": (Phase.PRE_CHECK, Category.WORLD_UNDERSTANDING),
     "unknown_task": (Phase.PRE_CHECK, Category.WORLD_UNDERSTANDING),
     "unknown_agent": (Phase.PRE_CHECK, Category.WORLD_UNDERSTANDING),
@@ -126,8 +120,7 @@ FAILURES: Mapping[str, tuple[Phase, Category]] = {
 
 def failure(code: str, message: str, *, phase: Phase | None = None, **detail: Json) -> Failure:
     """The failure of this code; `phase` overrides the phase in which it is usually found."""
-    usual, category = FAILURES[code]
-    return Failure(phase or usual, category, code, message, detail)
+    return failed(FAILURES, code, message, phase, detail)
 
 
 # -- checks before the start ---------------------------------------------------------------------------------------

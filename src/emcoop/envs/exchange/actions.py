@@ -5,10 +5,10 @@ One decision is a list of actions, carried out in order within one turn: `Turn`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from emcoop.core.types import NO_TASK, AgentId, Category, Failure, Json, Outgoing, Phase, Plan
@@ -16,6 +16,7 @@ from emcoop.envs.exchange.generator import TOP_VALUE, Spec
 from emcoop.envs.exchange.rules import REASONS, request_text
 from emcoop.envs.exchange.state import ABSENT, ExchangeState
 from emcoop.envs.exchange.work import agent_number
+from emcoop.envs.symbolic import Reasons, Symbolic, failed
 
 LONGEST_LIST = 5000
 """A list of more actions is not read at all; how many are carried out is `most_actions`."""
@@ -25,11 +26,7 @@ MAX_STEPS = 10_000
 BRIEF = 12
 
 
-class _Action(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Message(_Action):
+class Message(Symbolic):
     """Write a text to one agent."""
 
     action_type: Literal["message"] = "message"
@@ -37,7 +34,7 @@ class Message(_Action):
     text: str
 
 
-class Request(_Action):
+class Request(Symbolic):
     """Ask one agent for a piece."""
 
     action_type: Literal["request"] = "request"
@@ -45,7 +42,7 @@ class Request(_Action):
     piece: int = Field(ge=0)
 
 
-class Send(_Action):
+class Send(Symbolic):
     """Send a copy of a piece that you hold, with the value that you state."""
 
     action_type: Literal["send"] = "send"
@@ -54,21 +51,21 @@ class Send(_Action):
     value: int = Field(ge=0, le=TOP_VALUE)
 
 
-class Broadcast(_Action):
+class Broadcast(Symbolic):
     """Write a text to everybody."""
 
     action_type: Literal["broadcast"] = "broadcast"
     text: str
 
 
-class Submit(_Action):
+class Submit(Symbolic):
     """Submit one of your tasks by its number."""
 
     action_type: Literal["submit"] = "submit"
     number: int = Field(ge=0)
 
 
-class Pass(_Action):
+class Pass(Symbolic):
     """Do nothing for num_steps turns of whomever."""
 
     action_type: Literal["pass"] = "pass"
@@ -78,7 +75,7 @@ class Pass(_Action):
 Plain = Annotated[Message | Request | Send | Broadcast | Submit | Pass, Field(discriminator="action_type")]
 
 
-class Turn(_Action):
+class Turn(Symbolic):
     """A whole turn: these actions, in order, and what the agent thinks for itself."""
 
     action_type: Literal["turn"] = "turn"
@@ -98,10 +95,8 @@ Action = Annotated[
 """Models and people write the plain ones; `parse_plan` packs them into a `Turn`."""
 
 
-class ExchangePlan(BaseModel):
+class ExchangePlan(Symbolic):
     """A plan: private thoughts, the task that it serves (or none), and the actions in order."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     reasoning: str = Field(default="", max_length=300)
     task: str = Field(default=NO_TASK, pattern=r"^(none|agent_[0-9]{1,6}:task_[0-9]{1,6})$")
@@ -133,7 +128,7 @@ def messages(actions: Sequence[BaseModel], spec: Spec) -> tuple[Outgoing, ...]:
     return tuple(found)
 
 
-FAILURES: Mapping[str, tuple[Phase, Category]] = {
+FAILURES: Reasons = {
     "malformed": (Phase.PRE_CHECK, Category.FORMAT),
     "not_your_turn": (Phase.EXECUTION, Category.COORDINATION),
     "too_many_actions": (Phase.EXECUTION, Category.FORMAT),
@@ -156,9 +151,8 @@ FAILURES: Mapping[str, tuple[Phase, Category]] = {
 
 def failure(code: str, what: str, *, phase: Phase | None = None, **detail: Json) -> Failure:
     """The failure of this code; `what` is the action in words."""
-    usual, category = FAILURES[code]
     reason = REASONS[code].format(most=detail.get("most", ""))
-    return Failure(phase or usual, category, code, f"{what}: {reason}", detail)
+    return failed(FAILURES, code, f"{what}: {reason}", phase, detail)
 
 
 def check_plan(state: ExchangeState, agent: int, plan: Plan, spec: Spec) -> Failure | None:

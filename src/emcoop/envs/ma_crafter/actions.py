@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from emcoop.core.types import Category, Failure, Json, Phase
+from emcoop.envs.symbolic import Reasons, Symbolic, failed
 
 Direction = Literal["left", "right", "up", "down"]
 Collectable = Literal[
@@ -40,18 +40,14 @@ NAVIGATE_TIMEOUT = 64
 """The paper's default (table 3)."""
 
 
-class _Action(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Noop(_Action):
+class Noop(Symbolic):
     """Do nothing for num_steps steps."""
 
     action_type: Literal["noop"] = "noop"
     num_steps: int = Field(default=1, ge=1, le=MAX_STEPS)
 
 
-class Move(_Action):
+class Move(Symbolic):
     """Move num_steps cells in a direction; ends facing it."""
 
     action_type: Literal["move"] = "move"
@@ -59,7 +55,7 @@ class Move(_Action):
     num_steps: int = Field(default=1, ge=1, le=MAX_STEPS)
 
 
-class Collect(_Action):
+class Collect(Symbolic):
     """Take one unit of a resource in reach, or drink, eat or fight what the agent faces.
 
     Tries for `timeout` steps: with enough agents who try in the same step it succeeds.
@@ -70,7 +66,7 @@ class Collect(_Action):
     timeout: int = Field(default=1, ge=1, le=MAX_TIMEOUT)
 
 
-class Craft(_Action):
+class Craft(Symbolic):
     """Craft an item at its station; tries for `timeout` steps."""
 
     action_type: Literal["craft"] = "craft"
@@ -78,20 +74,20 @@ class Craft(_Action):
     timeout: int = Field(default=1, ge=1, le=MAX_TIMEOUT)
 
 
-class Sleep(_Action):
+class Sleep(Symbolic):
     """Sleep until the energy is full or something wakes the agent."""
 
     action_type: Literal["sleep"] = "sleep"
 
 
-class Place(_Action):
+class Place(Symbolic):
     """Place an item onto the cell that the agent faces."""
 
     action_type: Literal["place"] = "place"
     item: Placeable
 
 
-class Share(_Action):
+class Share(Symbolic):
     """Give items to a teammate nearby."""
 
     action_type: Literal["share"] = "share"
@@ -100,7 +96,7 @@ class Share(_Action):
     quantity: int = Field(default=1, ge=1, le=999)
 
 
-class Navigate(_Action):
+class Navigate(Symbolic):
     """Walk until the agent faces a target that it has seen (object_type agent: a teammate; cell: to row and col)."""
 
     action_type: Literal["navigate"] = "navigate"
@@ -111,7 +107,7 @@ class Navigate(_Action):
     timeout: int = Field(default=NAVIGATE_TIMEOUT, ge=1, le=MAX_TIMEOUT)
 
 
-class WaitFor(_Action):
+class WaitFor(Symbolic):
     """Wait until a teammate has sent a message, or is seen to stand on (row, col); fails after timeout steps."""
 
     action_type: Literal["wait_for"] = "wait_for"
@@ -130,10 +126,8 @@ _PURPOSES = "make_(wood|stone|iron)_(pickaxe|sword)|place_(stone|table|furnace|p
 _KINDS = "tree|stone|coal|iron|diamond|water|plant|cow|zombie|skeleton|table|furnace"
 
 
-class CrafterPlan(BaseModel):
+class CrafterPlan(Symbolic):
     """A plan: why, which task (a target, or what is made or placed), and the actions in order."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     reasoning: str = Field(default="", max_length=300)
     task: str = Field(pattern=rf"^(none|({_KINDS})_[0-9]{{1,5}}|{_PURPOSES})$")
@@ -142,7 +136,7 @@ class CrafterPlan(BaseModel):
 
 _PRE, _PLAN, _RUN = Phase.PRE_CHECK, Phase.PLAN_CHECK, Phase.EXECUTION
 
-FAILURES: Mapping[str, tuple[Phase, Category]] = {
+FAILURES: Reasons = {
     "unknown_task": (_PRE, Category.WORLD_UNDERSTANDING),
     "unknown_target": (_PRE, Category.WORLD_UNDERSTANDING),
     "unknown_agent": (_PRE, Category.WORLD_UNDERSTANDING),
@@ -180,5 +174,4 @@ FAILURES: Mapping[str, tuple[Phase, Category]] = {
 
 def failure(code: str, message: str, *, phase: Phase | None = None, **detail: Json) -> Failure:
     """The failure of this code; `phase` overrides the phase in which it is usually found."""
-    usual, category = FAILURES[code]
-    return Failure(phase or usual, category, code, message, detail)
+    return failed(FAILURES, code, message, phase, detail)

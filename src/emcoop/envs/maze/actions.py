@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from emcoop.core.types import NO_TASK, AgentId, Category, Failure, Json, Phase, Plan, TaskId, agent_index
 from emcoop.envs.base import Done, Failed, Grounding, Primitive, Progress
 from emcoop.envs.maze.state import ANSWER, DIRECTIONS, LETTERS, LISTEN, PRIMITIVES, SYMBOLS, MazeState
+from emcoop.envs.symbolic import Reasons, Symbolic, failed
 
 Direction = Literal["up", "down", "left", "right"]
 
@@ -20,50 +21,46 @@ MAX_TURNS = 10
 MAX_MESSAGE = 2000
 
 
-class _Action(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Propose(_Action):
+class Propose(Symbolic):
     """Propose that the team goes one cell; it goes when everybody else accepts or proposes the same."""
 
     action_type: Literal["propose"] = "propose"
     direction: Direction
 
 
-class Accept(_Action):
+class Accept(Symbolic):
     """Agree to what is proposed."""
 
     action_type: Literal["accept"] = "accept"
 
 
-class Reject(_Action):
+class Reject(Symbolic):
     """Refuse what is proposed."""
 
     action_type: Literal["reject"] = "reject"
 
 
-class Finish(_Action):
+class Finish(Symbolic):
     """Propose, or agree, to end the dialogue where the team stands."""
 
     action_type: Literal["done"] = "done"
 
 
-class Listen(_Action):
+class Listen(Symbolic):
     """Do nothing for so many turns, those of the others included."""
 
     action_type: Literal["listen"] = "listen"
     num_turns: int = Field(default=1, ge=1, le=MAX_TURNS)
 
 
-class AnswerPath(_Action):
+class AnswerPath(Symbolic):
     """Exit question: every move of the team in order, as letters U, D, L and R."""
 
     action_type: Literal["answer_path"] = "answer_path"
     moves: str = Field(max_length=500)
 
 
-class AnswerPosition(_Action):
+class AnswerPosition(Symbolic):
     """Exit question: where the team stands; row and column count from 0 at the top left."""
 
     action_type: Literal["answer_position"] = "answer_position"
@@ -71,7 +68,7 @@ class AnswerPosition(_Action):
     col: int = Field(ge=0, le=99)
 
 
-class AnswerMap(_Action):
+class AnswerMap(Symbolic):
     """Exit question: the whole maze as you know it now, its rows of symbols separated by ``/``."""
 
     action_type: Literal["answer_map"] = "answer_map"
@@ -85,11 +82,9 @@ Action = Annotated[
 ]
 
 
-class MazePlan(BaseModel):
+class MazePlan(Symbolic):
     """A turn: why, which step it is about, the action, and, where agents are not asked for a message before, what is
     said with it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     reasoning: str = Field(default="", max_length=300)
     task: str = Field(default=NO_TASK, pattern=r"^(none|step:(up|down|left|right))$")
@@ -97,7 +92,7 @@ class MazePlan(BaseModel):
     actions: list[Action] = Field(min_length=1, max_length=MAX_ACTIONS)
 
 
-FAILURES: Mapping[str, tuple[Phase, Category]] = {
+FAILURES: Reasons = {
     "unknown_task": (Phase.PRE_CHECK, Category.WORLD_UNDERSTANDING),
     "bad_arguments": (Phase.PRE_CHECK, Category.FORMAT),
     "too_many_actions": (Phase.PLAN_CHECK, Category.FORMAT),
@@ -128,8 +123,7 @@ MESSAGES: Mapping[str, str] = {
 
 def failure(code: str, message: str = "", *, phase: Phase | None = None, **detail: Json) -> Failure:
     """The failure of this code; `phase` overrides the phase in which it is usually found."""
-    usual, category = FAILURES[code]
-    return Failure(phase or usual, category, code, message or MESSAGES[code], detail)
+    return failed(FAILURES, code, message or MESSAGES[code], phase, detail)
 
 
 def idle_fields(phase: str) -> tuple[str, ...]:
