@@ -129,7 +129,7 @@ def gap(run: Path, metric: str, *, json: bool) -> None:
     for task in dict.fromkeys(_task(item) for item in found):
         out.print(_gap_table(task, [item for item in found if _task(item) == task]))
     say(
-        f"{metric} on a scale from the floor (0) to the oracle (1). solo matched: alone with the team's agent-steps; "
+        f"{metric} on a scale from the floor (0) to the oracle (1). matched: solo with the team's agent-steps; "
         "gap: oracle minus team; talk: team minus the same team in silence; retention: team over the better solo."
     )
 
@@ -140,8 +140,9 @@ def _task(item: Gap) -> str:
 
 
 def _gap_table(task: str, found: Sequence[Gap]) -> Table:
-    table = Table("team", title=Text(task, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=0)
-    for head in ("n", "reached", "solo", "solo matched", "silent", "gap", "talk", "retention"):
+    table = Table(title=Text(task, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, padding=0)
+    table.add_column("team", overflow="fold", min_width=14)
+    for head in ("n", "reached", "solo", "matched", "silent", "gap", "talk", "retention"):
         table.add_column(head, justify="right", no_wrap=True)
     for item in found:
         where = item.where
