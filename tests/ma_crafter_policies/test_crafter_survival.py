@@ -12,7 +12,7 @@ from emcoop.envs.base import Primitive, Progress
 from emcoop.envs.ma_crafter import trial
 from emcoop.envs.ma_crafter.actions import Craft, Move, Place
 from emcoop.envs.ma_crafter.config import read_level
-from emcoop.envs.ma_crafter.constants import GRASS, STONE, TABLE, TREE, WATER
+from emcoop.envs.ma_crafter.constants import GRASS, LAVA, STONE, TABLE, TREE, WATER
 from emcoop.envs.ma_crafter.env import make
 from emcoop.envs.ma_crafter.knowledge import SKELETON, ZOMBIE, Cell, Knowledge, ahead
 from emcoop.envs.ma_crafter.moving import LOADED, Mover
@@ -96,6 +96,15 @@ def test_where_there_are_archers_water_is_no_wall() -> None:
     know.archers = {(5, 5): 1}
     know.bodies = {(5, 5): SKELETON}
     assert build(find_site_of(know), mover(know, 1))
+
+
+def test_a_place_beside_lava_is_no_shelter() -> None:
+    grid = np.full((6, 6), STONE, np.uint8)
+    grid[2, 2:4] = GRASS
+    know = standing(grid, (2, 2))
+    assert enclosure(know) is not None
+    grid[1, 2] = LAVA
+    assert enclosure(know) is None
 
 
 def find_site_of(know: Knowledge) -> Site:

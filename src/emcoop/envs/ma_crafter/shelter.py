@@ -232,14 +232,17 @@ def _turn(site: Site, know: Knowledge, gaps: set[Cell]) -> int | None:
 
 
 def enclosure(know: Knowledge) -> list[Cell] | None:
-    """The cells of the closed place that the agent is in, its own first; None when it is in the open."""
+    """The cells of the closed place that the agent is in, its own first; None when it is in the open.
+
+    Lava is no wall: arrows fly over it, and who steps into it is dead.
+    """
     found, queue = [know.me], deque([know.me])
     while queue:
         for direction in _WAYS:
             cell = ahead(queue[0], direction)
             if cell in found or not know.inside(cell):
                 continue
-            if know.material(cell) == UNKNOWN or know.bodies.get(cell) in (ZOMBIE, SKELETON):
+            if know.material(cell) in (UNKNOWN, LAVA) or know.bodies.get(cell) in (ZOMBIE, SKELETON):
                 return None
             if _open(know, cell):
                 found.append(cell)
