@@ -103,7 +103,11 @@ def side_by_side(processes: int) -> float:
         assert process.stdout.readline() == "ready\n"
     begun = time.perf_counter()
     for process in parts:
-        process.communicate("go\n")
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in parts:
+        process.communicate()
     return time.perf_counter() - begun
 
 
