@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import record, script, told
+from emcoop.core.memory import fewer_collections
 from emcoop.episode.setup import SeatConfig, Setup
 from emcoop.experiment.study import play_episode
 from emcoop.log.store import LogStore
@@ -74,7 +75,8 @@ async def play_all(store: LogStore, seeds: Iterable[int], flight: int, model: Mo
 def timed(store: LogStore, seeds: range, flight: int, model: Model) -> Spent:
     """What these episodes take."""
     wall, cpu = time.perf_counter(), time.process_time()
-    asyncio.run(play_all(store, seeds, flight, model))
+    with fewer_collections():
+        asyncio.run(play_all(store, seeds, flight, model))
     return Spent(time.perf_counter() - wall, time.process_time() - cpu)
 
 

@@ -14,6 +14,7 @@ from emcoop.agents import AGENTS
 from emcoop.core.canonical import to_json
 from emcoop.core.config import StrictModel
 from emcoop.core.errors import CapReached, ConfigError, EmcoopError, LogError
+from emcoop.core.memory import fewer_collections
 from emcoop.core.types import AgentId, Limit, Micros, Usage
 from emcoop.episode.latency import make_latency
 from emcoop.episode.loop import Outcome, Table
@@ -248,7 +249,8 @@ async def play(
                 player.models[name] = build(name, cache=cache, start=start, most=most)
             for cell in study.cells:  # options that no agent accepts are found before the first episode
                 cell.make_team(cell.make_env(), 0, player.models)
-            await player.play(jobs)
+            with fewer_collections():
+                await player.play(jobs)
         finally:
             for model in player.models.values():
                 await model.aclose()
