@@ -29,7 +29,7 @@ from emcoop.metrics import Trace
 from emcoop.metrics.trace import KINDS
 
 FIRST_SEED = 20_000
-"""No seed from here on was ever looked at before."""
+"""No policy and no analysis was made by looking at seeds from here on; the number of seeds was (docs/analyses.md)."""
 
 PLANTED = {
     "silent leader (mute@0)": (("mute@0",), "agent_0.speak"),

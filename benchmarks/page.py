@@ -161,7 +161,9 @@ def _soak(found: Result | None) -> Iterable[str]:
     yield "## Soak"
     yield _wrapped(
         "`python scripts/soak.py --json benchmarks/results/soak.json` plays a mixed run twice in a worker process "
-        "under limits on memory and open files, once undisturbed and once killed at random moments, and compares."
+        "under limits on memory and open files, once undisturbed and once killed at random moments, and compares. "
+        "Bounded caches are emptied before memory is read, and every four rounds begin a new log: a process that keeps "
+        "both grows until the caches are full, and with its log."
     )
     if found is None:
         yield f"{NOT_MEASURED.capitalize()} here."

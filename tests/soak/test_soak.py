@@ -29,7 +29,7 @@ def test_a_leak_of_memory_or_files_is_growth_and_noise_is_none() -> None:
     noise = [200 + 3 * ((7 * i) % 5) for i in range(20)]
     leak = [value + 2 * i for i, value in enumerate(noise)]
     flat, opened = [4.0] * 20, [4.0 + i for i in range(20)]
-    memory, files = "memory does not grow", "open files do not grow"
+    memory, files = "memory grows by less than 5% in a run", "open files grow by less than 5% in a run"
     assert growth(noise, flat) == {memory: True, files: True}
     assert growth(leak, flat) == {memory: False, files: True}
     assert growth(noise, opened) == {memory: True, files: False}
