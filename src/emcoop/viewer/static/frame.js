@@ -61,7 +61,8 @@ export class WorldFrame extends HTMLElement {
   wanted;
 
   connectedCallback() {
-    this.image = h("img", { alt: "", onload: () => this.tellShape() });
+    // Hidden until there is a picture: an image without a name would be read out as one.
+    this.image = h("img", { alt: "", hidden: true, onload: () => this.tellShape() });
     this.trouble = h("p", { class: "problem", hidden: true });
     this.caption = h("figcaption", {});
     replace(this, h("figure", {}, this.image, this.trouble, this.caption));
