@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from viewer_kit import Served
+from viewer_kit import PATIENCE_S, Served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -35,7 +35,7 @@ def run_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--out",
         str(folder),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return folder / "log.db"
 
@@ -64,7 +64,7 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser) -> Iterator[Page]:
     """A page of 1280 x 900; the test fails when its script does, or when something breaks its policy."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE_S * 1000)
     opened = context.new_page()
     troubles: list[str] = []
     opened.on("pageerror", lambda error: troubles.append(str(error)))

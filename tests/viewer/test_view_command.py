@@ -10,6 +10,8 @@ import time
 import urllib.request
 from pathlib import Path
 
+from viewer_kit import PATIENCE_S
+
 from emcoop.viewer.server import listen
 
 
@@ -20,7 +22,7 @@ def emcoop(*args: str) -> subprocess.Popen[str]:
 
 def failure(*args: str) -> str:
     process = emcoop(*args)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1, out + err
     assert "Traceback" not in err
     return err
@@ -31,10 +33,10 @@ def test_the_page_is_served_until_the_user_interrupts(run_log: Path) -> None:
     assert process.stdout is not None
     address = process.stdout.readline().strip()
     assert address.startswith("http://127.0.0.1:")
-    with urllib.request.urlopen(address, timeout=10) as answer:
+    with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
         assert b"<em-app>" in answer.read()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, "Traceback" in err) == (0, False)
 
 
@@ -43,7 +45,7 @@ def test_beyond_this_machine_the_address_has_a_random_token(run_log: Path) -> No
     assert process.stdout is not None
     address = process.stdout.readline().strip()
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE_S)
     assert len(address.rstrip("/").rsplit("/", 1)[1]) >= 20
 
 
@@ -66,7 +68,7 @@ def test_what_cannot_be_viewed_or_written_is_named(run_log: Path, tmp_path: Path
 def test_an_export_is_written_whole_and_the_same_each_time(run_log: Path, tmp_path: Path) -> None:
     for name in ("a.html", "b.html"):
         process = emcoop(str(run_log.parent), "--export", str(tmp_path / name), "--episodes", "1-2")
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0, err
         assert "2 episodes" in err
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
@@ -85,10 +87,10 @@ def test_the_browser_is_opened_at_the_pages_address(run_log: Path, tmp_path: Pat
     ) as viewer:
         assert viewer.stdout is not None
         address = viewer.stdout.readline().strip()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE_S
         while not opened.exists():
             assert time.monotonic() < deadline
             time.sleep(0.05)
         viewer.send_signal(signal.SIGINT)
-        viewer.communicate(timeout=20)
+        viewer.communicate(timeout=PATIENCE_S)
     assert opened.read_text().strip() == address

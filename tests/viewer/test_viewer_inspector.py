@@ -29,7 +29,7 @@ def model_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     axes = ["--level", "easy", "--agents", "2", "--topology", "decentralized", "--agent", "llm", "--model", MODEL]
     rest = ["--seeds", "0", "--no-references", "--set", "limits.max_steps=3", "--out", str(folder)]
     command = [sys.executable, "-m", "emcoop", "run", "cube", *axes, *rest]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     return folder / "log.db"
 

@@ -10,7 +10,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from viewer_kit import Served, remade
+from viewer_kit import PATIENCE_S, Served, remade
 
 from emcoop.core.errors import ConfigError, LogError
 from emcoop.log.reader import LogReader
@@ -224,7 +224,7 @@ def test_the_live_stream_tells_of_changes_as_they_are_committed(run_log: Path, t
         row, events = reader.episode(1), list(reader.events(1))
     with LogStore.open(tmp_path / "log.db") as store, Served(tmp_path / "log.db") as server:
         writer = store.start(cell=row.cell, seed=row.seed, setup=row.setup)
-        with urllib.request.urlopen(server.url + "api/live", timeout=10) as stream:
+        with urllib.request.urlopen(server.url + "api/live", timeout=PATIENCE_S) as stream:
             counts = []
             for event in (events[0], events[1]):
                 writer.append(

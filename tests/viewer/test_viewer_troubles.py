@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viewer_kit import Served, until
+from viewer_kit import PATIENCE_S, Served, until
 
-from emcoop.core.errors import LogError
+from emcoop.core.errors import ConfigError, LogError
 from emcoop.log.reader import LogReader
 from emcoop.log.store import LogStore
 from emcoop.viewer import pages
+from emcoop.viewer.server import PORT, listen
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -80,14 +82,14 @@ def test_a_run_that_was_killed_shows_what_it_had_committed(page: Page, tmp_path:
     log = tmp_path / "log.db"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            deadline = time.monotonic() + 40
-            while not (log.exists() and _committed(log) > 2):
+            deadline = time.monotonic() + PATIENCE_S
+            while not _stopped_in_the_midst(process, log):
                 assert time.monotonic() < deadline
                 assert process.poll() is None
                 time.sleep(0.05)
         finally:
             process.send_signal(signal.SIGKILL)
-            process.wait(10)
+            process.wait(PATIENCE_S)
     with Served(log) as server:
         page.goto(server.url)
         broken = page.locator("table.episodes tbody tr", has=page.locator(".sign.broken"))
@@ -100,12 +102,18 @@ def test_a_run_that_was_killed_shows_what_it_had_committed(page: Page, tmp_path:
         until(page, "!document.querySelector('output.moment').textContent.startsWith('0.00 s')")
 
 
-def _committed(log: Path) -> int:
-    """How many episodes can be seen, where the file is one already."""
+def _stopped_in_the_midst(process: subprocess.Popen[bytes], log: Path) -> bool:
+    """Stop a run; whether that met it with episodes behind it and one going on. If not, it goes on."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
     try:
-        return len(pages.index(log)["episodes"])
-    except LogError:
-        return 0
+        states = [episode["status"] for episode in pages.index(log)["episodes"]]
+    except LogError:  # no file yet, or one that is only being made
+        states = []
+    if len(states) > 2 and "running" in states:
+        return True
+    process.send_signal(signal.SIGCONT)
+    return False
 
 
 def test_two_viewers_of_one_run_serve_side_by_side_on_ports_of_their_own(page: Page, run_log: Path) -> None:
@@ -122,28 +130,32 @@ def test_two_viewers_of_one_run_serve_side_by_side_on_ports_of_their_own(page: P
     finally:
         for viewer in viewers:
             viewer.send_signal(signal.SIGINT)
-            viewer.communicate(timeout=20)
+            viewer.communicate(timeout=PATIENCE_S)
     assert [viewer.returncode for viewer in viewers] == [0, 0]
 
 
 def test_the_usual_port_in_use_by_another_program_is_left_to_it(run_log: Path) -> None:
-    with socket.socket() as other:
-        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with socket.socket() as caller:
-            taken = caller.connect_ex(("127.0.0.1", 7700)) == 0  # then by somebody else, which serves as well
-        if not taken:
-            other.bind(("127.0.0.1", 7700))
-            other.listen()
+    with _held_by_another(PORT):
         command = [sys.executable, "-m", "emcoop", "view", str(run_log), "--no-browser"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as viewer:
             assert viewer.stdout is not None
             address = viewer.stdout.readline().strip()
-            with urllib.request.urlopen(f"{address}api/run", timeout=10) as answer:
+            with urllib.request.urlopen(f"{address}api/run", timeout=PATIENCE_S) as answer:
                 assert json.loads(answer.read())["episodes"]
             viewer.send_signal(signal.SIGINT)
-            viewer.communicate(timeout=20)
+            viewer.communicate(timeout=PATIENCE_S)
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
-    assert ":7700/" not in address
+    assert f":{PORT}/" not in address
+
+
+def _held_by_another(port: int) -> AbstractContextManager[object]:
+    """A listener on a port; another test's viewer may hold it for a while, and one of the user's for good."""
+    for _ in range(100):
+        try:
+            return listen("127.0.0.1", port)
+        except ConfigError:
+            time.sleep(0.1)
+    return nullcontext()
 
 
 def test_a_server_that_is_gone_is_said_to_be_so(page: Page, run_log: Path) -> None:

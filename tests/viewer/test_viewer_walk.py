@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from viewer_kit import Served, remade, until
+from viewer_kit import Served, opened, remade, settled, until
 
 from emcoop.log.events import Event
 from emcoop.log.reader import LogReader
@@ -22,12 +22,6 @@ UNNAMED = """() => [
   .filter(element => !element.closest("[hidden], [aria-hidden=true]"))
   .filter(e => !(e.getAttribute("aria-label") || e.textContent.trim() || e.alt || e.title))
   .map(element => element.outerHTML.slice(0, 120))"""
-
-
-def opened(page: Page, address: str) -> None:
-    page.goto("about:blank")
-    page.goto(address)
-    page.locator("em-lanes svg .stage").first.wait_for()
 
 
 def test_teams_are_narrowed_by_words_and_by_outcome_and_sorted(page: Page, served: Served) -> None:
@@ -129,6 +123,7 @@ def test_a_run_is_walked_with_the_keyboard_alone(page: Page, served: Served) -> 
             break
     page.keyboard.press("Enter")
     page.locator("em-lanes svg .stage").first.wait_for()
+    settled(page)
     assert "step 0 of" in page.locator("output.moment").inner_text()
     page.keyboard.press("ArrowRight")
     until(page, "document.querySelector('output.moment').textContent.includes('step 1 of')")
@@ -137,6 +132,7 @@ def test_a_run_is_walked_with_the_keyboard_alone(page: Page, served: Served) -> 
         page, "document.querySelector('em-transport input').value === document.querySelector('em-transport input').max"
     )
     page.keyboard.press("Home")
+    until(page, "document.querySelector('output.moment').textContent.includes('step 0 of')")
     page.keyboard.press(".")
     page.locator("em-inspector summary").first.wait_for()
     for _ in range(60):
@@ -155,17 +151,15 @@ def test_a_screen_reader_is_told_the_moment_the_selection_and_what_everything_is
     )
     assert {"World", "Course of the episode", "Details"} <= set(landmarks)
     page.keyboard.press(".")
-    page.wait_for_timeout(200)
-    assert re.match(
-        r"agent_\d: [a-z ]+, [\d.]+ s, after step 0", page.locator("em-episode .hidden[role=status]").inner_text()
-    )
+    said = "document.querySelector('em-episode .hidden[role=status]').textContent"
+    until(page, f"/^agent_\\d: [a-z ]+, [\\d.]+ s, after step 0/.test({said})")
     page.keyboard.press("ArrowRight")
     until(page, "document.querySelector('em-transport input').getAttribute('aria-valuetext').includes('step 1 of')")
     assert page.locator("output.moment").get_attribute("aria-live") in (None, "polite")
     page.keyboard.press("Space")
     assert page.locator("output.moment").get_attribute("aria-live") == "off"
     page.keyboard.press("Space")
-    assert page.locator("em-frame img").get_attribute("alt", timeout=3000)
+    assert re.match(r"The world after step \d+ of episode 1$", page.locator("em-frame img").get_attribute("alt") or "")
     assert page.locator("table.tasks-now caption").inner_text().startswith("Tasks at hand in step")
     tabs = page.get_by_role("tab").evaluate_all("tabs => tabs.map(tab => tab.tabIndex)")
     assert sorted(tabs) == [-1, -1, -1, 0]

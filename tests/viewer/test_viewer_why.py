@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from viewer_kit import Served, remade, until
+from viewer_kit import DRAWN_TWICE, Served, opened, remade, until
 
 from emcoop.analysis.attribution import KINDS, attribute
 from emcoop.core.errors import CorruptLog, LogError
@@ -35,7 +35,7 @@ def swept(run_log: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     answers = []
     for number in (LOST, 1):
         command = [sys.executable, "-m", "emcoop", "fork", str(folder), str(number), "--sweep", "oracle", "--json"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         answers.append(json.loads(done.stdout))
     return folder, answers
@@ -131,9 +131,10 @@ def test_where_it_was_not_computed_the_page_names_the_command_that_does(page: Pa
     reasons = page.get_by_role("region", name="Why it ended so")
     reasons.wait_for()
     assert f"{LOST} --sweep oracle" in reasons.locator("code").inner_text()
-    page.goto("about:blank")
-    page.goto(f"{served.url}#/episode/1")
-    page.locator("em-lanes svg .stage").first.wait_for()
+    with page.expect_response("**/api/episodes/1/why") as answer:
+        opened(page, f"{served.url}#/episode/1")
+    answer.value.finished()
+    until(page, DRAWN_TWICE)
     assert page.locator("em-why").inner_text() == ""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from viewer_kit import Served, until
+from viewer_kit import Served, opened, settled, until
 
 from emcoop.log.reader import LogReader
 
@@ -24,7 +24,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     axes = ["--agents", "2", "--topology", "turns", "--agent", "scripted", "--seeds", "0", "--no-references"]
     rest = ["--set", "limits.max_steps=8", "--out", str(folder)]
     command = [sys.executable, "-m", "emcoop", "run", request.param, *axes, *rest]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     with Served(folder / "log.db") as server:
         yield folder / "log.db", server
@@ -36,12 +36,11 @@ def test_every_step_has_its_picture_and_the_lanes_take_turns(
 ) -> None:
     log, server = world
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{server.url}#/episode/1")
-    page.locator("em-lanes svg .stage").first.wait_for()
+    opened(page, f"{server.url}#/episode/1")
     for step in range(1, 4):
         page.keyboard.press("ArrowRight")
         until(page, "n => document.querySelector('em-frame img')?.alt.includes(`after step ${n} `)", step)
-        until(page, "document.querySelector('em-frame img').naturalWidth > 0")
+        settled(page)
     assert page.locator("em-frame .problem").is_hidden()
     image = page.locator("em-frame img")
     ratio = image.evaluate("image => image.naturalWidth / image.naturalHeight")

@@ -26,13 +26,37 @@ Change = Callable[[Event], list[tuple[str, dict[str, Any]]]]
 """What is written in place of an event: kinds and payloads."""
 
 
+PATIENCE_S = 60
+"""How long something that must come may take on a machine that is busy with other things."""
+
+PICTURED = """() => [...document.querySelectorAll("em-frame")].every(
+  frame => frame.querySelector(".problem:not([hidden])") || (image => image?.complete && image.naturalWidth > 0)(
+    frame.querySelector("img:not([hidden])")))"""
+DRAWN_TWICE = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+
+
 def until(page: Page, condition: str, arg: Any = None) -> None:
     """Wait until a condition holds on the page; from outside, since its policy forbids evaluation inside."""
-    for _ in range(200):
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
         if page.evaluate(condition, arg):
             return
         page.wait_for_timeout(50)
     raise AssertionError(f"never true on the page: {condition}")
+
+
+def settled(page: Page) -> None:
+    """Wait until every picture has come, or its problem, and what its size moves has been drawn where it stays."""
+    until(page, PICTURED)
+    until(page, DRAWN_TWICE)
+
+
+def opened(page: Page, address: str) -> None:
+    """Enter an episode's page afresh and wait until nothing on it moves by itself any more."""
+    page.goto("about:blank")
+    page.goto(address)
+    page.locator("em-lanes svg .stage").first.wait_for()
+    settled(page)
 
 
 class Served:
@@ -57,14 +81,15 @@ class Served:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(PATIENCE_S)
         self._socket.close()
+        assert not self._thread.is_alive()
 
     def fetch(self, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of an answer."""
         request = urllib.request.Request(self.url + path, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
                 return answer.status, dict(answer.headers), answer.read()
         except urllib.error.HTTPError as error:
             return error.code, dict(error.headers), error.read()

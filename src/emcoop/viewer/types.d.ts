@@ -99,7 +99,7 @@ interface Source {
   search(id: number, text: string, start?: number): Promise<{ hits: Hit[]; next: number | null }>;
   blob(name: string): Promise<string>;
   frame(id: number, step: number): Promise<string>;
-  listen(callback: (pulse: Pulse) => void): () => void;
+  listen(callback: (pulse: Pulse) => Promise<void>): () => void;
 }
 
 interface StageSpan {

@@ -90,7 +90,7 @@ class ComparePage extends HTMLElement {
       for (const side of this.sides) {
         const own = Math.min(wish, side.track.meta.steps);
         const time = await side.track.timeOfStep(own);
-        if (wish !== this.step) return;
+        if (time === null || wish !== this.step || !this.isConnected) return;
         if (side.drawn !== side.track.stretch) side.lanes.show(side.track.stretch, { axis: "steps", zoom: side.lanes.roomy(side.track.stretch), selected: null });
         side.drawn = side.track.stretch;
         side.lanes.moveTo(time);
@@ -136,6 +136,7 @@ class ComparePage extends HTMLElement {
 
   /** @param {KeyboardEvent} event */
   key(event) {
+    if (!this.transport) return false; // not there yet, or not at all
     /** @type {Record<string, Jump>} */
     const moves = { ArrowRight: 1, ArrowLeft: -1, Home: "first", End: "last" };
     if (event.key in moves) this.jump(moves[event.key]);

@@ -85,6 +85,26 @@ export function keepFocus(root, draw) {
   if (key !== undefined) only(root.querySelector(`[data-key="${CSS.escape(key)}"]`))?.focus();
 }
 
+let pressed = false;
+/** @type {(() => void)[]} */
+const held = [];
+addEventListener("pointerdown", (event) => { pressed = event.button === 0; }, true);
+for (const name of ["pointerup", "pointercancel"]) {
+  addEventListener(name, () => setTimeout(() => { // after the click that comes with it
+    pressed = false;
+    for (const draw of held.splice(0)) draw();
+  }), true);
+}
+
+/**
+ * Draw what changes by itself; while a button is held, once it is let go: a click whose element is gone is no click.
+ * @param {() => void} draw
+ */
+export function whenReleased(draw) {
+  if (pressed) held.push(draw);
+  else draw();
+}
+
 /**
  * The element whose text is the problem, for a person to read.
  * @param {unknown} error

@@ -1,6 +1,6 @@
 // The page of one episode: world, lanes, tasks, inspector and talk, all driven by one moment.
 
-import { h, keepFocus, only, problem, replace } from "./dom.js";
+import { h, keepFocus, only, problem, replace, whenReleased } from "./dom.js";
 import { listEvents, foundEvents } from "./events.js";
 import { seconds } from "./format.js";
 import { Frames } from "./frame.js";
@@ -69,6 +69,10 @@ class EpisodePage extends HTMLElement {
   awaited = 0;
   /** @type {boolean | undefined} */
   loading;
+  /** Counts what the person has asked for; an answer to an earlier wish comes too late. */
+  wish = 0;
+  /** @type {Jump | null} the jump that is on its way */
+  jumping = null;
 
   async connectedCallback() {
     const { path, query } = place();
@@ -176,8 +180,9 @@ class EpisodePage extends HTMLElement {
     this.update();
   }
 
-  /** What depends on the moment and the selection. */
+  /** What depends on the moment and the selection; nothing any more once the page was left. */
   update() {
+    if (!this.isConnected) return;
     const { track, time } = this;
     if (track.stretch !== this.drawn) {
       this.redraw();
@@ -203,8 +208,8 @@ class EpisodePage extends HTMLElement {
    */
   mark(signs) {
     this.signs = signs;
-    this.lanes.mark(signs);
     this.placeSigns();
+    whenReleased(() => this.lanes.mark(signs));
   }
 
   placeSigns() {
@@ -287,8 +292,20 @@ class EpisodePage extends HTMLElement {
 
   /** @param {number} value */
   async scrub(value) {
-    if (this.axis === "steps") await this.attempt(async () => this.moveTo(await this.track.timeOfStep(Math.round(value))));
-    else this.moveTo(Math.round(value));
+    if (this.axis === "steps") await this.stepTo(() => Math.round(value));
+    else await this.moveTo(Math.round(value));
+  }
+
+  /**
+   * Stand at a step, unless something else is asked for before it is known when that was.
+   * @param {() => number | Promise<number>} wanted
+   */
+  async stepTo(wanted) {
+    const wish = ++this.wish;
+    await this.attempt(async () => {
+      const time = await this.track.timeOfStep(await wanted());
+      if (wish === this.wish && time !== null) await this.moveTo(time);
+    });
   }
 
   /**
@@ -296,6 +313,7 @@ class EpisodePage extends HTMLElement {
    * @param {number} time
    */
   async moveTo(time) {
+    this.wish += 1;
     this.time = Math.max(0, Math.min(time, this.track.meta.duration));
     this.lanes.moveTo(this.time);
     if (this.track.covers(this.time)) {
@@ -319,6 +337,7 @@ class EpisodePage extends HTMLElement {
   /** @param {Jump} detail */
   async jump(detail) {
     const { track } = this;
+    if (detail === this.jumping) return;
     const total = track.meta.steps;
     const step = track.stepAt(this.time);
     if (detail === "last" || (detail === 1 && step >= total)) {
@@ -326,8 +345,10 @@ class EpisodePage extends HTMLElement {
       await this.moveTo(track.meta.duration);
       return;
     }
-    const wanted = detail === "first" ? 0 : detail === 1 ? step + 1 : this.time > (await track.timeOfStep(step)) ? step : Math.max(0, step - 1);
-    await this.attempt(async () => this.moveTo(await track.timeOfStep(wanted)));
+    const back = async () => this.time > ((await track.timeOfStep(step)) ?? this.time) ? step : Math.max(0, step - 1);
+    this.jumping = detail;
+    await this.stepTo(() => detail === "first" ? 0 : detail === 1 ? step + 1 : back());
+    this.jumping = null;
   }
 
   /**
@@ -335,6 +356,7 @@ class EpisodePage extends HTMLElement {
    * @param {number} seq
    */
   async pick(seq) {
+    this.wish += 1;
     await this.attempt(async () => {
       const event = await this.track.event(seq);
       if (event === null) return;
@@ -380,7 +402,7 @@ class EpisodePage extends HTMLElement {
       if (atEnd && this.time > 0) await this.track.reach((this.time = this.track.meta.duration));
     });
     replace(this.sign, outcome(this.track.meta));
-    this.update();
+    whenReleased(() => this.update());
     if (line?.status === "running") return;
     this.stop?.();
     this.why.show(this.track.id);
@@ -391,6 +413,7 @@ class EpisodePage extends HTMLElement {
    * @param {KeyboardEvent} event
    */
   key(event) {
+    if (!this.drawn) return false; // not there yet, or not at all
     /** @type {Record<string, Jump>} */
     const moves = { ArrowRight: 1, ArrowLeft: -1, Home: "first", End: "last" };
     if (event.key in moves) this.jump(moves[event.key]);

@@ -1,7 +1,7 @@
 // The lanes: per agent its stages and plans over time, messages between them, and the tasks' constraints below.
 // Drawn once per stretch of events; the cursor moves over it without drawing anew.
 
-import { h, replace, svg } from "./dom.js";
+import { h, replace, svg, whenReleased } from "./dom.js";
 import { actionText, cut, seconds, STAGES } from "./format.js";
 import { drawGains, gainRows } from "./gains.js";
 import { makeScale, spansOf } from "./model.js";
@@ -70,7 +70,7 @@ export class Lanes extends HTMLElement {
     replace(this, this.labels, this.scroller);
     this.scroller.addEventListener("scroll", () => this.scrolled());
     this.inner.addEventListener("pointerdown", (event) => this.press(event));
-    this.sizes = new ResizeObserver(() => this.model && this.draw());
+    this.sizes = new ResizeObserver(() => whenReleased(() => this.model && this.draw()));
     this.sizes.observe(this);
   }
 

@@ -1,6 +1,6 @@
 // The table of cells and the table of episodes.
 
-import { h, keepFocus, problem, replace, svg } from "./dom.js";
+import { h, keepFocus, problem, replace, svg, whenReleased } from "./dom.js";
 import { count, interval, percent } from "./format.js";
 import { address, note, place } from "./place.js";
 import { source } from "./source.js";
@@ -47,6 +47,7 @@ class RunsPage extends HTMLElement {
       replace(this, problem(error));
       return;
     }
+    if (!this.isConnected) return;
     document.title = `${this.run.run} · emcoop`;
     this.build();
     this.stop = source.listen((pulse) => this.pulse(pulse));
@@ -238,7 +239,8 @@ class RunsPage extends HTMLElement {
   async pulse(pulse) {
     const known = this.run.episodes.filter((episode) => episode.status === "finished").length;
     const ids = new Set(this.run.episodes.map((episode) => episode.id));
-    if (pulse.finished !== known || pulse.going.some((line) => !ids.has(line.id))) {
+    let changed = pulse.finished !== known || pulse.going.some((line) => !ids.has(line.id));
+    if (changed) {
       try {
         this.run = await source.run();
       } catch (error) {
@@ -249,9 +251,11 @@ class RunsPage extends HTMLElement {
     }
     for (const line of pulse.going) {
       const episode = this.run.episodes.find((found) => found.id === line.id);
-      if (episode) Object.assign(episode, { status: line.status, steps: line.steps });
+      if (!episode || (episode.status === line.status && episode.steps === line.steps)) continue;
+      Object.assign(episode, { status: line.status, steps: line.steps });
+      changed = true;
     }
-    this.refresh();
+    if (changed) whenReleased(() => this.refresh());
   }
 }
 

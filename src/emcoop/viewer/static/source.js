@@ -77,20 +77,21 @@ class ServerSource {
   }
 
   /**
-   * Calls back with every pulse of the run; returns a function that ends it. A hidden page does not listen: a browser
+   * Calls back with every pulse of the run, waiting for each call; returns a function that ends it. A hidden page does not listen: a browser
    * opens only a few connections to one server.
-   * @param {(pulse: Pulse) => void} callback
+   * @param {(pulse: Pulse) => Promise<void>} callback
    * @returns {() => void}
    */
   listen(callback) {
     /** @type {EventSource | null} */
     let stream = null;
+    let before = Promise.resolve(); // one after the other, so that an older answer never replaces a newer one
     const follow = () => {
       stream?.close();
       stream = null;
       if (document.hidden) return;
       stream = new EventSource("api/live");
-      stream.onmessage = (message) => callback(JSON.parse(message.data));
+      stream.onmessage = (message) => { before = before.finally(() => stream && callback(JSON.parse(message.data))); };
       stream.addEventListener("problem", () => stream?.close());
     };
     follow();
@@ -98,6 +99,7 @@ class ServerSource {
     return () => {
       document.removeEventListener("visibilitychange", follow);
       stream?.close();
+      stream = null;
     };
   }
 }

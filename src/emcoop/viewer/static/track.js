@@ -15,8 +15,8 @@ export class Track {
   first;
   /** @type {number | null | undefined} */
   next;
-  /** @type {number | undefined} */
-  ticket;
+  /** @type {{wanted: string, loaded: Promise<boolean>} | undefined} the latest stretch that was asked for */
+  asked;
 
   /** @param {number} id */
   constructor(id) {
@@ -74,36 +74,50 @@ export class Track {
   }
 
   /**
-   * Load the stretch around an event, or from `start` on.
+   * Load the stretch around an event, or from `start` on; asked for again on its way, it is not fetched twice.
    * @param {number} seq
    * @param {number} [start]
-   * @returns {Promise<void>}
+   * @returns {Promise<boolean>} false where another stretch was asked for in the meantime, which comes instead
    */
-  async load(seq, start = this.meta.events <= STRETCH ? 0 : Math.max(0, seq - LEAD)) {
-    const ticket = (this.ticket = (this.ticket ?? 0) + 1);
-    const [page, before] = await Promise.all([source.events(this.id, start, STRETCH), start ? source.before(this.id, start) : []]);
-    if (ticket !== this.ticket) return;
-    if (page.next !== null && page.next <= seq) {
-      await this.load(seq, seq); // long events: the page ended before the one that is wanted
-      return;
+  load(seq, start = this.meta.events <= STRETCH ? 0 : Math.max(0, seq - LEAD)) {
+    const wanted = `${start} of ${this.meta.events} for ${seq}`;
+    if (this.asked?.wanted !== wanted) {
+      const asked = (this.asked = { wanted, loaded: this.fetch(seq, start, wanted) });
+      const forget = () => { if (this.asked === asked) this.asked = undefined; };
+      asked.loaded.then(forget, forget);
     }
+    return this.asked.loaded;
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} start
+   * @param {string} wanted
+   * @returns {Promise<boolean>}
+   */
+  async fetch(seq, start, wanted) {
+    const [page, before] = await Promise.all([source.events(this.id, start, STRETCH), start ? source.before(this.id, start) : []]);
+    if (this.asked?.wanted !== wanted) return false;
+    if (page.next !== null && page.next <= seq) return this.load(seq, seq); // long events: the page ended before it
     if (this.team.length === 0) this.team = page.events[0]?.[5]?.team?.map((/** @type {{agent: string}} */ member) => member.agent) ?? [];
     this.first = start;
     this.next = page.next;
     this.host = page.host;
     this.model = buildModel(this.team, page.events, before, page.next === null);
+    return true;
   }
 
   /**
-   * The time at which a step is complete; 0 for step 0.
+   * The time at which a step is complete; 0 for step 0, null where another stretch was asked for in the meantime.
    * @param {number} step
+   * @returns {Promise<number | null>}
    */
   async timeOfStep(step) {
     if (step <= 0) return 0;
     const known = this.stretch.steps.find((found) => found.step === step);
     if (known) return known.time;
     const seq = await source.seek(this.id, { step });
-    await this.load(seq);
+    if (!(await this.load(seq))) return null;
     return this.stretch.steps.find((found) => found.step === step)?.time ?? this.meta.duration;
   }
 
