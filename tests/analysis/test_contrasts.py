@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from emcoop.analysis.contrasts import adjust, cliff_delta, cohen_d, contrast, holm, sign_flip
+from emcoop.analysis.contrasts import adjust, cliff_delta, cohen_d, contrast, holm, paired, sign_flip
 from emcoop.analysis.power import detectable, pilot, power, seeds_needed, seeds_to_tell_apart
+from emcoop.analysis.stats import Estimate
 from emcoop.core.errors import ConfigError
 
 SMALL = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=9)
@@ -175,3 +176,51 @@ def test_power_is_a_probability_and_grows_with_the_effect(effect: float, n: int)
     found = power(effect, n)
     assert 0.05 - 1e-9 <= found <= 1.0 + 1e-9
     assert power(effect + 0.5, n) >= found - 1e-9
+
+
+def test_the_rounding_of_sums_is_no_difference() -> None:
+    # The same coherence over 30 and over 25 steps: means that differ in the last bit, in every seed alike.
+    a = dict.fromkeys(range(8), math.fsum([2 / 3] * 30) / 30)
+    b = dict.fromkeys(range(8), math.fsum([2 / 3] * 25) / 25)
+    assert a != b
+    found = contrast(a, b)
+    assert (found.difference.mean, found.p, found.delta) == (0.0, 1.0, 0.0)
+
+
+def test_equal_differences_have_no_standardised_one_however_they_are_rounded() -> None:
+    # 0.3 - 0.2, 0.4 - 0.3 and 0.8 - 0.7 are three floating-point numbers.
+    found = contrast({0: 0.3, 1: 0.4, 2: 0.8}, {0: 0.2, 1: 0.3, 2: 0.7})
+    assert found.difference == Estimate(0.1, 0.1, 0.1, 3)
+    assert found.d_paired is None
+    assert cohen_d([0.1] * 3, [0.7] * 3) is None
+    assert pilot([0.1] * 3).effect is None
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-9, 1.0, 7e5, 1e300])
+def test_small_and_large_differences_are_kept(size: float) -> None:
+    assert paired({0: 3 * size, 1: size}, {0: size, 1: 0.0}) == pytest.approx([2 * size, size], rel=1e-11)
+
+
+@pytest.mark.parametrize(("power_wanted", "alpha"), [(1.5, 0.05), (0.8, 0.0), (0.8, -1.0), (math.nan, 0.05)])
+@pytest.mark.parametrize("differences", [[1.0, -1.0], [1.0, 1.0], [1.0, 2.0]])
+def test_an_impossible_power_or_level_is_refused_whatever_the_pilot(
+    differences: list[float], power_wanted: float, alpha: float
+) -> None:
+    with pytest.raises(ConfigError, match="is not between 0 and 1"):
+        pilot(differences, power_wanted=power_wanted, alpha=alpha)
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(2, 0.001), (3, 0.001), (3, 0.0001), (2, 0.05)])
+def test_the_power_of_a_huge_effect_in_few_seeds_is_still_the_simulated_one(n: int, alpha: float) -> None:
+    generator = np.random.default_rng(16)
+    trials, effect = 20_000, 36 / math.sqrt(n)
+    p = scipy_stats.ttest_1samp(generator.normal(effect, 1.0, (trials, n)), 0.0, axis=1).pvalue
+    assert power(effect, n, alpha) == pytest.approx(float((p <= alpha).mean()), abs=0.015)
+
+
+@pytest.mark.parametrize(("effect", "alpha"), [(0.5, 1e-4), (1.2, 1e-4), (0.8, 1e-5), (1.0, 1e-9)])
+def test_the_seeds_needed_at_a_strict_level_are_the_fewest_with_that_power(effect: float, alpha: float) -> None:
+    n = seeds_needed(effect, alpha=alpha)
+    assert n is not None
+    assert power(effect, n - 1, alpha) < 0.8 <= power(effect, n, alpha)
+    assert power(detectable(n, alpha=alpha), n, alpha) == pytest.approx(0.8, abs=1e-6)

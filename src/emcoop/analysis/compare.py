@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from emcoop.analysis.cells import EpisodeRecord, agent_of
-from emcoop.analysis.contrasts import Contrast, adjust, contrast
+from emcoop.analysis.contrasts import Contrast, adjust, contrast, paired
 from emcoop.analysis.power import seeds_to_tell_apart
 from emcoop.analysis.words import printable
 from emcoop.core.canonical import content_hash
@@ -205,8 +205,7 @@ def _comparison(metric: str, x: Arm, y: Arm, found: Contrast) -> Comparison:
     where = {axis: value for axis, value in x.axes.items() if y.axes[axis] == value and value != NONE}
     a = {axis: value for axis, value in x.axes.items() if axis not in where}
     b = {axis: value for axis, value in y.axes.items() if axis not in where}
-    left, right = x.measure(metric), y.measure(metric)
-    differences = tuple(left[seed] - right[seed] for seed in sorted(left.keys() & right.keys()))
+    differences = tuple(paired(x.measure(metric), y.measure(metric)))
     seeds = seeds_to_tell_apart(differences) if len(differences) > 1 else None
     return Comparison(metric, where, _told(a, b), _told(b, a), x.cell, y.cell, found, seeds, differences)
 

@@ -66,8 +66,8 @@ def contrast(a: Mapping[int, float], b: Mapping[int, float], level: float = LEVE
     Raises ValueError for values that are not finite.
     """
     shared = sorted(a.keys() & b.keys())
-    left, right = [a[seed] for seed in shared], [b[seed] for seed in shared]
-    differences = [x - y for x, y in zip(left, right, strict=True)]
+    left, right = [_settled(a[seed]) for seed in shared], [_settled(b[seed]) for seed in shared]
+    differences = paired(a, b)
     p = sign_flip(differences) if len(shared) > 1 else None
     return Contrast(
         a=mean(left, level),
@@ -76,10 +76,33 @@ def contrast(a: Mapping[int, float], b: Mapping[int, float], level: float = LEVE
         p=p,
         adjusted=p,
         d=cohen_d(left, right),
-        d_paired=_standardised(differences),
+        d_paired=standardised(differences),
         delta=cliff_delta(left, right),
         unpaired=len(a.keys() ^ b.keys()),
     )
+
+
+def paired(a: Mapping[int, float], b: Mapping[int, float]) -> list[float]:
+    """a - b for each seed that both have, in the order of the seeds.
+
+    What is below the twelfth digit of the larger value is the rounding of sums, not a difference, and is left out.
+    """
+    return [_difference(a[seed], b[seed]) for seed in sorted(a.keys() & b.keys())]
+
+
+DIGITS = 12
+
+
+def _difference(x: float, y: float) -> float:
+    size = max(abs(x), abs(y))
+    if not 0 < size < math.inf:
+        return x - y
+    return round(x - y, DIGITS - math.ceil(math.log10(size))) + 0.0  # no -0.0
+
+
+def _settled(value: float) -> float:
+    """The value to DIGITS digits, so that ranks do not hang on the rounding of sums."""
+    return float(f"{value:.{DIGITS}g}")
 
 
 def sign_flip(differences: Sequence[float]) -> float:
@@ -137,7 +160,7 @@ def adjust(contrasts: Sequence[Contrast]) -> list[Contrast]:
 
 def cohen_d(a: Sequence[float], b: Sequence[float]) -> float | None:
     """(mean a - mean b) / pooled standard deviation (ddof 1); None for fewer than two values or no spread."""
-    if len(a) < 2 or len(b) < 2:
+    if len(a) < 2 or len(b) < 2 or (min(a) == max(a) and min(b) == max(b)):
         return None
     mean_a, mean_b = math.fsum(a) / len(a), math.fsum(b) / len(b)
     squares = math.fsum((x - mean_a) ** 2 for x in a) + math.fsum((y - mean_b) ** 2 for y in b)
@@ -145,13 +168,14 @@ def cohen_d(a: Sequence[float], b: Sequence[float]) -> float | None:
     return (mean_a - mean_b) / spread if spread > 0 else None
 
 
-def _standardised(differences: Sequence[float]) -> float | None:
+def standardised(differences: Sequence[float]) -> float | None:
+    """Mean over standard deviation (ddof 1) of paired differences; None for fewer than two, or without spread."""
     n = len(differences)
-    if n < 2:
+    if n < 2 or min(differences) == max(differences):
         return None
     centre = math.fsum(differences) / n
     spread = math.sqrt(math.fsum((d - centre) ** 2 for d in differences) / (n - 1))
-    return centre / spread if spread > 0 else None
+    return centre / spread if spread > 0 else None  # 0: the squares of tiny numbers underflow
 
 
 def cliff_delta(a: Sequence[float], b: Sequence[float]) -> float | None:
