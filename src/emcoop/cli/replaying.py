@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from emcoop.analysis.words import printable
 from emcoop.cli.output import console, print_json, say
 from emcoop.core.errors import ConfigError
 from emcoop.core.types import SECOND, Json
@@ -42,9 +43,8 @@ def _list(episodes: list[EpisodeRow], *, json: bool) -> None:
         seats = row.setup.get("team") or [{}]
         team = f"{row.setup.get('topology')} {'+'.join(dict.fromkeys(str(s.get('agent')) for s in seats))}"
         end = (row.outcome or {}).get("limit") or (row.outcome or {}).get("error") or ""
-        table.add_row(
-            str(row.id), row.cell[:8], team, str(row.seed), row.status.value, str(end)[:40], (row.digest or "")[:16]
-        )
+        told = (row.cell[:8], team, str(row.seed), row.status.value, str(end)[:40], (row.digest or "")[:16])
+        table.add_row(str(row.id), *map(printable, told))
     console().print(table)
 
 
@@ -92,7 +92,7 @@ def _show(reader: LogReader, row: EpisodeRow, *, json: bool) -> None:
     facts = reader.host(row.id)
     place, beside = next(facts, (None, {}))
     for event in reader.events(row.id):
-        line = _line(event)
+        line = printable(_line(event))
         if event.seq == place:
             line += _faults(beside)
             place, beside = next(facts, (None, {}))
@@ -112,7 +112,7 @@ def _line(event: Event) -> str:
 
 def _faults(facts: Mapping[str, Any]) -> str:
     """The attempts that failed before a model answered; host facts, outside the digest."""
-    kinds = [fault["kind"] for fault in facts.get("faults", ())]
+    kinds = [printable(str(fault["kind"])) for fault in facts.get("faults", ())]
     return f"   (after {', '.join(kinds)}; waited {facts['waited_s']:.1f} s)" if kinds else ""
 
 
