@@ -1,8 +1,10 @@
+import math
+import re
 from pathlib import Path
 
 import pytest
 
-from emcoop.core.config import StrictModel, load, nearest, read_yaml
+from emcoop.core.config import StrictModel, load, nearest, parse_yaml, read_yaml
 from emcoop.core.errors import ConfigError
 
 
@@ -45,3 +47,43 @@ def test_unreadable_yaml_is_one_clear_message(tmp_path: Path, content: bytes | N
         path.write_bytes(content)
     with pytest.raises(ConfigError, match=message):
         read_yaml(path)
+
+
+BOMB = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
+    f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 9)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("day: 2024-13-45", "a value cannot be read: month"),
+        ("n: " + "9" * 5000, "a value cannot be read"),
+        ("deep: " + "[" * 5000, "nested too deep"),
+        ("loop: &a [*a]", "nested too deep"),
+        (BOMB, "more than 200,000 values once its aliases are followed"),
+        ("seeds: 0-3\nseeds: 0-9", "not valid YAML at line 2: 'seeds' is given twice"),
+        ("n: .inf", "inf is no finite number"),
+        ("n: [{x: .nan}]", "nan is no finite number"),
+        ("names: !!set {a, b}", "is a set"),
+        ("day: 2024-01-01", "is a date; put quotes around it"),
+        ("1999-12-31: x", "is a date"),
+    ],
+)
+def test_yaml_that_no_configuration_needs_is_one_clear_message(text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=f"^run: .*{re.escape(said)}"):
+        parse_yaml(text, "run")
+
+
+def test_aliases_and_merged_mappings_are_read() -> None:
+    text = "base: &base {a: 1, b: 2}\none: {<<: *base, b: 3}\ntwo: *base\n"
+    assert parse_yaml(text, "run") == {"base": {"a": 1, "b": 2}, "one": {"a": 1, "b": 3}, "two": {"a": 1, "b": 2}}
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_a_number_that_is_not_finite_is_refused_wherever_it_comes_from(value: float) -> None:
+    class Speed(StrictModel):
+        speed: float
+
+    with pytest.raises(ConfigError, match="finite"):
+        load(Speed, {"speed": value}, "options")

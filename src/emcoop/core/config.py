@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,11 +15,15 @@ from emcoop.core.errors import ConfigError
 
 M = TypeVar("M", bound=BaseModel)
 
+MOST_VALUES = 200_000
+DEEPEST = 64
+"""No configuration that anybody wrote has so many values or is nested so deep; a few lines of aliases can be."""
+
 
 class StrictModel(BaseModel):
-    """Base of every configuration value: immutable, and unknown keys are refused."""
+    """Base of every configuration value: immutable; unknown keys and numbers that are not finite are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -66,15 +72,70 @@ def load(model: type[M], data: Any, source: str) -> M:
 
 def read_yaml(path: Path) -> Any:
     """A YAML file's content. Raises ConfigError naming the file and, for bad YAML, the line."""
-    import yaml
-
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return parse_yaml(path.read_text(encoding="utf-8"), str(path))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
+
+
+def parse_yaml(text: str, source: str) -> Any:
+    """YAML as plain values: mappings, lists, text, finite numbers, true, false and null.
+
+    Raises ConfigError, which names the source, for bad YAML, a key that is given twice, a value of another kind, and
+    for what is too deep or too large once its aliases are followed.
+    """
+    import yaml
+
+    try:
+        content = yaml.load(text, _loader())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"{path}: not valid YAML{where}: {getattr(error, 'problem', error)}") from error
+        raise ConfigError(f"{source}: not valid YAML{where}: {getattr(error, 'problem', error)}") from error
+    except ValueError as error:  # a date without such a day, a number of thousands of digits
+        raise ConfigError(f"{source}: a value cannot be read: {error}") from error
+    except RecursionError:
+        raise ConfigError(f"{source}: nested too deep") from None
+    _check_plain(content, source)
+    return content
+
+
+@cache
+def _loader() -> Any:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """The safe loader, which would let the last of two equal keys win without a word."""
+
+        def compose_mapping_node(self, anchor: Any) -> Any:
+            node = super().compose_mapping_node(anchor)
+            seen = set()
+            for key, _ in node.value:
+                name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else None
+                if name in seen and name is not None:
+                    raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
+                seen.add(name)
+            return node
+
+    return Loader
+
+
+def _check_plain(content: Any, source: str) -> None:
+    left = [(content, 0)]
+    for _ in range(MOST_VALUES):
+        if not left:
+            return
+        value, depth = left.pop()
+        if depth > DEEPEST:
+            raise ConfigError(f"{source}: nested too deep")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{source}: {value} is no finite number")
+        if isinstance(value, dict):
+            left.extend((part, depth + 1) for part in (*value.keys(), *value.values()))
+        elif isinstance(value, list):
+            left.extend((part, depth + 1) for part in value)
+        elif not isinstance(value, str | bool | int | float | None):
+            raise ConfigError(f"{source}: {value!r} is a {type(value).__name__}; put quotes around it to make it text")
+    raise ConfigError(f"{source}: more than {MOST_VALUES:,} values once its aliases are followed")
