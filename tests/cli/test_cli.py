@@ -17,7 +17,7 @@ from emcoop.log.store import LogStore
 def emcoop(*args: str, stdin: str = "", code: int = 0, cwd: Path | None = None) -> tuple[str, str]:
     """Standard output and standard error of `emcoop`; its exit code must be this one."""
     done = subprocess.run(
-        [sys.executable, "-m", "emcoop", *args], input=stdin, capture_output=True, text=True, timeout=120, cwd=cwd
+        [sys.executable, "-m", "emcoop", *args], input=stdin, capture_output=True, text=True, timeout=300, cwd=cwd
     )
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr

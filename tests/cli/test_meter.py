@@ -99,7 +99,7 @@ def test_on_a_real_terminal_a_bar_is_drawn_and_gone_at_the_end(tmp_path: Path) -
         pass
     finally:
         os.close(master)
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=300) == 0
     shown = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", drawn).decode()
     assert "/10" in shown
     assert "a minute" in shown

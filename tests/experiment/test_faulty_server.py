@@ -34,7 +34,7 @@ def events_of(server: FaultyServer, run: Path, steps: int, **options: Any) -> li
         model=f"openai:faulty@{server.url}",
         seeds="0",
         set={"limits.max_steps": steps},
-        options={"timeout_s": 1.0, "max_tokens": 64, **options},
+        options={"timeout_s": 5.0, "max_tokens": 64, **options},
         references=(),
     )
     assert asyncio.run(play(matrix.study(), run)) == []

@@ -54,7 +54,7 @@ def test_other_processes_with_other_hash_seeds_give_the_same_digests(tmp_path: P
     for hash_seed in ("1", "77"):
         env = {**os.environ, "PYTHONHASHSEED": hash_seed}
         out = ["--seeds", "0-1", "--json", "--out", str(tmp_path / hash_seed)]
-        subprocess.run([*command, *out], env=env, check=True, capture_output=True, timeout=120)
+        subprocess.run([*command, *out], env=env, check=True, capture_output=True, timeout=300)
     assert digests(tmp_path / "1") == digests(tmp_path / "77")
 
 
@@ -75,11 +75,11 @@ def test_a_stopped_run_goes_on_and_loses_no_finished_episode(tmp_path: Path, way
     command = [sys.executable, "-m", "emcoop", "run", "cube", "--level", "hard", "--seeds", "0-59", "--out", str(run)]
     process = subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline and (not (run / "log.db").exists() or len(digests(run)) < 3):
             time.sleep(0.05)
         process.send_signal(way)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()

@@ -35,6 +35,7 @@ class Exchange:
 
     def send(self, content: bytes, *, status: int = 200, length: int | None = None, **headers: str) -> None:
         """Answer; `length` may lie about the content's length."""
+        self.server.left(self)  # first, since with the answer's last byte its reader may ask again
         self.handler.send_response(status)
         self.handler.send_header("Content-Type", "application/json")
         self.handler.send_header("Content-Length", str(len(content) if length is None else length))
@@ -131,8 +132,8 @@ class FaultyServer:
         self.requests: list[Body] = []
         self.headers: list[dict[str, str]] = []
         self.ended = threading.Event()
-        self.busy = 0
         self.most_busy = 0
+        self._open: set[Exchange] = set()
         self._lock = threading.Lock()
         self._http = _Http(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
@@ -159,11 +160,16 @@ class FaultyServer:
             self.headers.append(headers)
             return self.script.pop(0) if self.script else ok()
 
-    def count(self, change: int) -> None:
-        """Follow how many requests are open."""
+    def came(self, exchange: Exchange) -> None:
+        """A request waits for its answer; `most_busy` is how many have done so at once."""
         with self._lock:
-            self.busy += change
-            self.most_busy = max(self.most_busy, self.busy)
+            self._open.add(exchange)
+            self.most_busy = max(self.most_busy, len(self._open))
+
+    def left(self, exchange: Exchange) -> None:
+        """It is being answered, or nobody waits any more."""
+        with self._lock:
+            self._open.discard(exchange)
 
     def _handler(server: FaultyServer) -> type[BaseHTTPRequestHandler]:
         class Handler(BaseHTTPRequestHandler):
@@ -172,13 +178,14 @@ class FaultyServer:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 step = server.take(body, {name.lower(): value for name, value in self.headers.items()})
-                server.count(1)
+                exchange = Exchange(self, server, body)
+                server.came(exchange)
                 try:
-                    step(Exchange(self, server, body))
+                    step(exchange)
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True  # The client has stopped waiting.
                 finally:
-                    server.count(-1)
+                    server.left(exchange)
 
             def log_message(self, format: str, *args: object) -> None:
                 """Silence."""

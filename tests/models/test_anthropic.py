@@ -16,7 +16,7 @@ from emcoop.models.build import build
 from emcoop.models.retry import Patience
 
 TURNS = (Turn("system", "Rules."), Turn("system", "Role."), Turn("user", "What now?"))
-QUICK = Patience(attempts=3, total_s=3.0, first_wait_s=0.01, longest_wait_s=0.02)
+QUICK = Patience(attempts=3, total_s=60.0, first_wait_s=0.01, longest_wait_s=0.02)
 SECRET = "sk-ant-very-secret-0123456789"
 
 
