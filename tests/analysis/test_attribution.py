@@ -103,9 +103,28 @@ def test_a_thing_that_nobody_meant_is_no_task_in_vain_and_the_dead_are_told() ->
     assert found is not None
     assert (found.task, found.died) == (None, (B,))
     assert found.sentence == (
-        "ended by failure at step 4, agent 1 died: nobody stood at any task of a plan in the last 4 steps; plans were "
-        "about block_4:left."
+        "ended by failure at step 4, agent 1 died. Beside that, not shown to be its cause: nobody stood at any task of a "
+        "plan in the last 4 steps; plans were about block_4:left."
     )
+
+
+def test_what_fell_short_beside_a_death_is_not_told_as_its_cause() -> None:
+    def told(*events: dict[str, str]) -> str:
+        script = Script(agents=2)
+        for t in range(4):
+            there = {"spatial": [A], "temporal": [A], "dependency": [A, B]}
+            facts = events if t == 3 else ()
+            script.at(t + 1.0).step({A: BLOCK, B: OTHER}, tasks={BLOCK: task(2, **there)}, events=facts)
+        found = attribute(script.end("failure", 0.0).events)
+        assert found is not None
+        return found.sentence
+
+    alive, dead = told(), told({"kind": "died", "agent": B})
+    short = "agent 0 stood at block_1:left: spatial short by 1 of 2 for 4 steps."
+    assert alive.startswith("ended by failure at step 4: agent 1 ")
+    assert dead.startswith("ended by failure at step 4, agent 1 died. Beside that, not shown to be its cause: agent 1 ")
+    assert alive.endswith(short)
+    assert dead.endswith(short)
 
 
 def test_a_team_that_went_nowhere_is_told_so() -> None:
@@ -125,11 +144,21 @@ def test_a_sample_holds_the_shares_of_stages_and_the_messages_of_its_window() ->
     script = Script(agents=2)  # both reason until 1 s
     script.at(1.0).step({}, tasks={})
     script.stage(A, "W").at(2.0).say(B, A).at(3.0).stage(A, "I")
-    script.at(4.0).stage(A, "X").stage(B, "X").at(5.0).step({}, tasks={})
-    script.at(6.0).step({}, tasks={BLOCK: task(2, spatial=[A])})
+    script.at(4.0).stage(A, "X").stage(B, "X").at(5.0).step({}, tasks={BLOCK: task(2, spatial=[A])})
+    script.say(A, B).at(6.0).step({}, tasks={})  # sent after the step that it might have decided
     (found,) = samples(Trace.build(script.end("horizon").events), seed=7, window=1)
     # From 1 s to 5 s: A waits 2, is interrupted 1, executes 1; B reasons 3 and executes 1; one message, one interrupt.
     assert found == Sample(7, (3 / 8, 2 / 8, 1 / 8, 0.5, 0.5), True)
+
+
+def test_a_window_of_several_steps_ends_with_the_step_and_begins_so_many_before() -> None:
+    script = Script(agents=2)
+    for t in range(6):
+        script.at(t + 0.5).say(A, B)
+        script.at(t + 1.0).step({}, tasks={BLOCK: task(2, spatial=[A])} if t == 4 else {})
+    trace = Trace.build(script.end("horizon").events)
+    messages = [samples(trace, seed=0, window=window)[0].features[4] for window in (1, 3, 5, 20)]
+    assert messages == [1 / 2, 3 / 2, 5 / 2, 5 / 2]
 
 
 def data(weight: float, seeds: int = 30, each: int = 30) -> list[Sample]:

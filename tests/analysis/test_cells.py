@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from emcoop.analysis.cells import EpisodeRecord, names_of, read_records, split_of, split_references, summarise, to_json
+from emcoop.analysis.table import exclusions
 from emcoop.metrics import PAPER, metric_order
 
 A, B = "agent_0", "agent_1"
@@ -219,16 +220,16 @@ def test_reference_policies_alone_are_rows_in_their_own_right() -> None:
 
 def test_the_json_has_an_entry_per_cell_with_every_metric_and_interval() -> None:
     values = dict.fromkeys(metric_order(), 1.0)
-    records = [record(seed=s, metrics=values) for s in (0, 1)] + [
+    records = [record(seed=s, metrics=values) for s in (0, 1, 2)] + [
         record(cell="r", setup=setup("random"), metrics=values)
     ]
     data = json.loads(json.dumps(to_json(summarise(records)), allow_nan=False))
     (row,) = data["rows"]
-    assert row["n"] == 2
+    assert row["n"] == 3
     assert list(row["metrics"]) == list(PAPER)
-    assert row["metrics"]["M7"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 2}
+    assert row["metrics"]["M7"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 3}
     assert row["success"]["mean"] == 1.0
-    assert row["success"]["low"] == pytest.approx(0.3424, abs=1e-4)
+    assert row["success"]["low"] == pytest.approx(0.4385, abs=1e-4)
     assert row["extras"]["cost_usd"]["mean"] == 1.0
     assert [reference["agent"] for reference in data["references"]] == ["random"]
 
@@ -258,3 +259,14 @@ def test_interventions_are_part_of_a_cells_name_and_make_no_reference() -> None:
         "individual oracle +mute",
     ]
     assert to_json(rows)["rows"][1]["interventions"] == ["mute"]
+
+
+def test_a_cell_that_two_versions_played_says_so() -> None:
+    records = [record(seed=seed, version=f"emcoop 1, cube {seed}") for seed in (0, 1)]
+    records.append(record(seed=2, status="failed", version="emcoop 1, cube 3"))  # in no estimate
+    (mixed,) = summarise(records)
+    assert mixed.versions == ("emcoop 1, cube 0", "emcoop 1, cube 1")
+    assert "played by different versions" in exclusions(mixed)
+    assert "emcoop 1, cube 0; emcoop 1, cube 1" in exclusions(mixed)
+    (plain,) = summarise(records[:1])
+    assert exclusions(plain) == ""

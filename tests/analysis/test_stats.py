@@ -79,8 +79,10 @@ def test_equal_values_have_an_interval_of_no_width() -> None:
     assert mean([0.1] * 3) == Estimate(0.1, 0.1, 0.1, 3)
 
 
-def test_one_value_has_no_interval_and_none_has_no_mean() -> None:
+def test_one_or_two_values_have_no_interval_and_none_has_no_mean() -> None:
     assert mean([3.0]) == Estimate(3.0, None, None, 1)
+    assert mean([3.0, 4.0]) == Estimate(3.5, None, None, 2)  # from 3 to 4 it would cover every other time
+    assert mean([3.0, 3.0]) == Estimate(3.0, None, None, 2)
     assert mean([]) == Estimate(None, None, None, 0)
 
 
@@ -91,7 +93,7 @@ def test_values_that_are_not_finite_are_refused(value: float) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(FINITE, min_size=2, max_size=12))
+@given(st.lists(FINITE, min_size=3, max_size=12))
 def test_an_interval_holds_the_mean_and_lies_inside_the_sample(sample: list[float]) -> None:
     found = mean(sample)
     assert found.mean == pytest.approx(statistics.fmean(sample), abs=1e-6)
@@ -138,3 +140,15 @@ def test_bootstrap_covers_the_mean_of_other_laws_too(kind: str, least: float) ->
         found = mean([float(x) for x in draw()])
         covered += found.low <= truth <= found.high
     assert least <= covered / 300 <= 0.99
+
+
+@pytest.mark.parametrize(("n", "least", "most"), [(3, 0.63, 0.80), (5, 0.76, 0.90), (10, 0.84, 0.94)])
+def test_bootstrap_of_few_covers_less_often_than_it_says_and_as_often_as_the_page_says(
+    n: int, least: float, most: float
+) -> None:
+    generator = np.random.default_rng(17)
+    covered = 0
+    for _ in range(400):
+        found = mean([float(x) for x in generator.normal(3.0, 2.0, n)])
+        covered += found.low <= 3.0 <= found.high
+    assert least <= covered / 400 <= most

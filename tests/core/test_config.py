@@ -63,6 +63,8 @@ BOMB = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
         ("loop: &a [*a]", "nested too deep"),
         (BOMB, "more than 200,000 values once its aliases are followed"),
         ("seeds: 0-3\nseeds: 0-9", "not valid YAML at line 2: 'seeds' is given twice"),
+        ("n: 9223372036854775808", "9223372036854775808 is too large"),
+        ("n: -1000000000000001", "is too large"),
         ("n: .inf", "inf is no finite number"),
         ("n: [{x: .nan}]", "nan is no finite number"),
         ("names: !!set {a, b}", "is a set"),

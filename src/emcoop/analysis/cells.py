@@ -83,7 +83,7 @@ class Row:
 
     `metrics` is keyed M1-M18, `extras` by the names of all other metrics. `failed` and `unfinished` episodes are in no
     estimate. `limits` counts what ended the finished ones, `impossible` those no team could solve. `error` is the first
-    failed episode's.
+    failed episode's. `versions` are those that played the finished ones; more than one are not comparable.
     """
 
     cell: str
@@ -106,6 +106,7 @@ class Row:
     seeds: tuple[int, ...]
     split: str
     error: str | None = None
+    versions: tuple[str, ...] = ()
 
     @property
     def group(self) -> tuple[str, str, int]:
@@ -147,6 +148,7 @@ class Row:
             "seeds": list(self.seeds),
             "split": self.split,
             "error": self.error,
+            "versions": list(self.versions),
         }
 
 
@@ -241,6 +243,7 @@ def _row(cell: str, records: Sequence[EpisodeRecord]) -> Row:
         seeds=tuple(record.seed for record in records),
         split="+".join(sorted({record.split for record in records})),
         error=next((record.error for record in failed if record.error), None),
+        versions=tuple(dict.fromkeys(record.version for record in finished if record.version)),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 from emcoop.analysis.cells import Reader
@@ -40,7 +40,7 @@ class World(Protocol):
 @dataclass(frozen=True)
 class Told:
     """One cell: its measures over its finished episodes, and, where it is an intervention on another cell of the run,
-    each measure's paired difference from that (`against`).
+    each measure's paired difference from that (`against`, with Holm over the cells of this world).
 
     `team` says who sits where, in the order of the seats and before any intervention where that cell is in the run.
     """
@@ -98,7 +98,17 @@ def tell(reader: Reader) -> list[Told]:
     for row in episodes:
         found.setdefault(row.cell, {})[row.seed] = world_of(str(row.setup["env"])).measure(reader.events(row.id))
         setups[row.cell] = row.setup
-    return [_told(cell, setups, found) for cell in setups]
+    return _as_families([_told(cell, setups, found) for cell in setups])
+
+
+def _as_families(cells: Sequence[Told]) -> list[Told]:
+    """Every measure's differences of one world as one family: adjusted after Holm."""
+    against = [dict(cell.against) for cell in cells]
+    for env, key in dict.fromkeys((cell.env, key) for cell in cells for key in cell.against):
+        family = [i for i, cell in enumerate(cells) if cell.env == env and key in cell.against]
+        for i, made in zip(family, adjust([cells[i].against[key] for i in family]), strict=True):
+            against[i][key] = made
+    return [replace(cell, against=found) for cell, found in zip(cells, against, strict=True)]
 
 
 def _told(

@@ -102,7 +102,8 @@ def _figures_of(env: str, rows: Sequence[Row], labels: Mapping[str, str], names:
         Figure(
             f"{env}: the shape of cooperation",
             f"Means over {seeds} seeds; the outer ring is 1. Stability: 1 - interruptions per plan. Capability gain: "
-            "of the largest here. Spatial to participation: improvement ratios (M15-M18). The tables have intervals.",
+            "of the largest here. Spatial to participation: improvement ratios (M15-M18). What a team has no value "
+            "of is drawn at the centre. The tables have intervals.",
             _svg(_radars(alt, rows, labels, colours)),
         ),
         Figure(

@@ -2,6 +2,7 @@
 
 A logistic model of P(violated | stages and messages of the window before), fitted on some seeds and judged on others:
 its log-loss there, against that of always saying the base rate. What a window without any information gives is no gain.
+The window ends with the step: the last interval in it is the one in which the step was decided (paper, equation 9).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ RIDGE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One step at which somebody was at a task: the window before it, and whether participation fell short there."""
+    """One step at which somebody was at a task: the window up to it, and whether participation fell short there."""
 
     seed: int
     features: tuple[float, ...]
@@ -81,7 +82,10 @@ class Prediction:
 
 
 def samples(trace: Trace, seed: int, window: int = WINDOW) -> list[Sample]:
-    """One sample per step, from the second on, at which an agent satisfied a task's spatial constraint."""
+    """One sample per step, from the second on, at which an agent satisfied a task's spatial constraint.
+
+    Its window are the last `window` intervals between steps, the one that led to this step included.
+    """
     times = [0, *(step.time for step in trace.steps)]
     entries = sorted(i.start for intervals in trace.stages.values() for i in intervals if i.stage is Stage.INTERRUPT)
     sent = sorted(message.time for message in trace.messages)
@@ -90,7 +94,7 @@ def samples(trace: Trace, seed: int, window: int = WINDOW) -> list[Sample]:
         attended = [task for task in step.tasks.values() if task.satisfied[Constraint.SPATIAL] > 0]
         if attended:
             short = [t for t in attended if t.satisfied[Constraint.PARTICIPATION] < t.required]
-            since, until = times[max(0, index - window)], times[index]
+            since, until = times[max(0, index + 1 - window)], times[index + 1]
             features = _features(trace, since, until, entries, sent)
             found.append(Sample(seed, features, len(short) == len(attended)))
     return found

@@ -24,13 +24,16 @@ LEVEL = 0.95
 RESAMPLES = 4999
 CHUNK = 1 << 20
 
+LEAST = 3
+"""Of fewer values there is no interval: that of two goes from the one to the other and covers half the time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A mean over `n` episodes with its 95 % interval.
 
-    `mean` is None for n = 0. `low` and `high` are None where the sample says nothing about its spread: n < 2 for a
-    mean, n = 0 for a rate.
+    `mean` is None for n = 0. `low` and `high` are None where the sample says too little about its spread: n < LEAST for
+    a mean, n = 0 for a rate.
     """
 
     mean: float | None
@@ -66,8 +69,8 @@ def rate(successes: int, n: int, level: float = LEVEL) -> Estimate:
 def mean(values: Sequence[float], level: float = LEVEL) -> Estimate:
     """The mean with its bias-corrected and accelerated bootstrap interval (Efron 1987).
 
-    A sample of equal values has the interval [mean, mean]; one value has none. Raises ValueError for values that are
-    not finite.
+    A sample of equal values has the interval [mean, mean]; fewer than LEAST values have none, and the interval of few
+    covers less often than it says (docs/analyses.md). Raises ValueError for values that are not finite.
     """
     if not all(map(math.isfinite, values)):
         raise ValueError("a sample must be finite")
@@ -75,8 +78,8 @@ def mean(values: Sequence[float], level: float = LEVEL) -> Estimate:
     if n == 0:
         return Estimate(None, None, None, 0)
     centre = math.fsum(values) / n
-    if n == 1:
-        return Estimate(centre, None, None, 1)
+    if n < LEAST:
+        return Estimate(centre, None, None, n)
     if min(values) == max(values):
         return Estimate(values[0], values[0], values[0], n)
     low, high = _bca(values, centre, level)

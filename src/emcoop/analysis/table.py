@@ -90,7 +90,7 @@ def seeds_of(rows: Iterable[Row]) -> str:
 
 
 def exclusions(row: Row) -> str:
-    """Failed, unfinished and impossible episodes of a cell in words, or nothing."""
+    """Failed, unfinished and impossible episodes of a cell, and mixed versions, in words, or nothing."""
     parts = []
     if row.failed:
         parts.append(f"{row.failed} failed and left out" + (f" ({printable(row.error)})" if row.error else ""))
@@ -98,6 +98,8 @@ def exclusions(row: Row) -> str:
         parts.append(f"{row.unfinished} unfinished and left out")
     if row.impossible:
         parts.append(f"{row.impossible} impossible for any team")
+    if len(row.versions) > 1:
+        parts.append(f"played by different versions, which may not be alike: {printable('; '.join(row.versions))}")
     return "; ".join(parts)
 
 

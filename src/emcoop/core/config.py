@@ -15,6 +15,9 @@ from emcoop.core.errors import ConfigError
 
 M = TypeVar("M", bound=BaseModel)
 
+LARGEST = 10**15
+"""Sums and products of a few such whole numbers still fit into the 64 bits of compiled rules."""
+
 MOST_VALUES = 200_000
 DEEPEST = 64
 """No configuration that anybody wrote has so many values or is nested so deep; a few lines of aliases can be."""
@@ -83,8 +86,8 @@ def read_yaml(path: Path) -> Any:
 def parse_yaml(text: str, source: str) -> Any:
     """YAML as plain values: mappings, lists, text, finite numbers, true, false and null.
 
-    Raises ConfigError, which names the source, for bad YAML, a key that is given twice, a value of another kind, and
-    for what is too deep or too large once its aliases are followed.
+    Raises ConfigError, which names the source, for bad YAML, a key that is given twice, a value of another kind,
+    a whole number beyond LARGEST, and for what is too deep or too large once its aliases are followed.
     """
     import yaml
 
@@ -132,6 +135,8 @@ def _check_plain(content: Any, source: str) -> None:
             raise ConfigError(f"{source}: nested too deep")
         if isinstance(value, float) and not math.isfinite(value):
             raise ConfigError(f"{source}: {value} is no finite number")
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise ConfigError(f"{source}: {value} is too large; whole numbers go to {LARGEST:,}")
         if isinstance(value, dict):
             left.extend((part, depth + 1) for part in (*value.keys(), *value.values()))
         elif isinstance(value, list):
