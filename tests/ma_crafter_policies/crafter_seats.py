@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from emcoop.core.canonical import canonical_json
-from emcoop.episode.latency import make_latency
-from emcoop.episode.loop import Limits, Outcome, Table
+from tests.in_memory import Event, played
+
+from emcoop.episode.loop import Limits, Outcome
 from emcoop.episode.setup import SeatConfig, Setup
 
 
-@dataclass
+@dataclass(frozen=True)
 class Played:
-    """An episode and the events that it logged, as (kind, payload)."""
+    """An episode and the events that it logged."""
 
-    events: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
-    outcome: Outcome | None = None
-
-    def append(self, kind: str, payload: Mapping[str, Any], **place: Any) -> int:
-        self.events.append((kind, json.loads(canonical_json(payload))))
-        return len(self.events)
-
-    def blob(self, data: bytes | str) -> str:
-        return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
-
-    def checkpoint(self) -> None:
-        pass
-
-    def flush(self) -> None:
-        pass
+    outcome: Outcome
+    events: Sequence[Event]
 
     def of_kind(self, kind: str) -> list[Mapping[str, Any]]:
-        return [payload for name, payload in self.events if name == kind]
+        return [event.payload for event in self.events if event.kind == kind]
 
     @property
     def achievements(self) -> set[str]:
-        assert self.outcome is not None
         return set(self.outcome.score.detail["achievements"])
 
 
@@ -63,19 +46,4 @@ def play(
         team=(SeatConfig(agent=agent),),
         limits=Limits(max_steps=steps),
     )
-    env = setup.make_env()
-    table_topology = setup.make_topology(env.agents)
-    team = setup.make_team(env, seed, {})
-    played = Played()
-    table = Table(
-        env=env,
-        topology=table_topology,
-        team=team,
-        seed=seed,
-        latency=make_latency(setup.latency, seed),
-        writer=played,
-        limits=setup.limits,
-        step_s=setup.step_s,
-    )
-    played.outcome = asyncio.run(table.play(setup.opening(env, table_topology, team, seed)))
-    return played
+    return Played(*played(setup, seed))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from emcoop.core.errors import MissingDependency
 from emcoop.core.types import Json, Usage
-from emcoop.models.attempt import AttemptFailed, public
+from emcoop.models.attempt import AttemptFailed
 from emcoop.models.base import Completion, Fault, Settings, Turn
+from emcoop.models.hosted import HostedModel
 from emcoop.models.money import cost_usd
 from emcoop.models.parsing import encodable, parsed_or_none
-from emcoop.models.remote import count, error_text, failed_attempt, json_body, public_url, with_schema_in_words
+from emcoop.models.remote import count, with_schema_in_words
 from emcoop.models.schemas import BOUNDS, LENGTHS, strict_form
 
 KEY = "ANTHROPIC_API_KEY"
@@ -42,7 +42,7 @@ class _Dialect:
         return None
 
 
-class AnthropicModel:
+class AnthropicModel(HostedModel[_Dialect]):
     """One attempt per call; see `build` for the retrying model around it.
 
     Structured answers use the native JSON output format; a model that refuses it is asked again at once through a
@@ -50,6 +50,9 @@ class AnthropicModel:
     ``unsupported``. System turns come first and end in a cache mark, so the stable prefix of a prompt is read from
     the provider's cache. The provider has no seed: `Settings.seed` is not sent.
     """
+
+    adapter = "anthropic"
+    refuser = "provider"
 
     def __init__(self, name: str, *, base_url: str | None = None) -> None:
         try:
@@ -59,44 +62,15 @@ class AnthropicModel:
         key = os.environ.get(KEY)
         if not key and base_url is None:
             raise MissingDependency(f"model 'anthropic:{name}' needs a key: set {KEY}")
-        self._sdk = anthropic
-        self._key = key
+        super().__init__(
+            name, sdk=anthropic, error=anthropic.AnthropicError, key=key, base_url=base_url, dialect=_Dialect()
+        )
         self._client = anthropic.AsyncAnthropic(api_key=key or "none", base_url=base_url, max_retries=0)
-        self.name = f"anthropic:{name}"
-        self.model = name
-        self.base_url = base_url
-        self._dialect = _Dialect()
 
-    async def complete(
-        self, turns: Sequence[Turn], *, schema: Mapping[str, Json] | None, settings: Settings
-    ) -> Completion:
-        """One attempt. Raises AttemptFailed."""
-        begun = time.perf_counter()
-        faults: list[Fault] = []
-        while True:
-            used = self._dialect
-            request = self._request(tuple(turns), schema, settings)
-            try:
-                reply = await self._client.messages.with_raw_response.create(**request, timeout=settings.timeout_s)
-                break
-            except self._sdk.BadRequestError as error:
-                if used != self._dialect:
-                    continue  # A call beside this one has learnt something in the meantime.
-                lesser = used.without(error_text(error), schema is not None)
-                if lesser is None:
-                    raise self._failed(error, faults) from error
-                self._dialect, given_up = lesser
-                said = public(f"the provider refuses {given_up}: {error_text(error)}", self._key)
-                faults.append(Fault("unsupported", 1, said, error.status_code))
-            except self._sdk.AnthropicError as error:
-                raise self._failed(error, faults) from error
-        body = json_body(await reply.http_response.aread())
-        return self._read(body, schema, time.perf_counter() - begun, tuple(faults))
-
-    def _failed(self, error: Exception, faults: list[Fault]) -> AttemptFailed:
-        failure = failed_attempt(self._sdk, error, self._key)
-        failure.faults = tuple(faults)
-        return failure
+    async def _send(self, request: dict[str, Any], timeout_s: float) -> bytes:
+        reply = await self._client.messages.with_raw_response.create(**request, timeout=timeout_s)
+        body: bytes = await reply.http_response.aread()
+        return body
 
     def _request(
         self, turns: tuple[Turn, ...], schema: Mapping[str, Json] | None, settings: Settings
@@ -153,10 +127,6 @@ class AnthropicModel:
             base_url=self.base_url,
         )
         return Usage(read, written, cached, 1, cost)
-
-    def describe(self) -> Mapping[str, Json]:
-        """The adapter, the name and the server."""
-        return {"adapter": "anthropic", "name": self.model, "base_url": public_url(self.base_url)}
 
     async def aclose(self) -> None:
         """Close the connections."""

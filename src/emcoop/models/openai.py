@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,10 +12,11 @@ from emcoop.core.errors import MissingDependency
 from emcoop.core.types import Json, Usage
 from emcoop.models.attempt import AttemptFailed, public
 from emcoop.models.base import Completion, Fault, Settings, Turn
+from emcoop.models.hosted import HostedModel
 from emcoop.models.lanes import Lanes
 from emcoop.models.money import cost_usd
 from emcoop.models.parsing import encodable, parsed_or_none
-from emcoop.models.remote import count, error_text, failed_attempt, json_body, public_url, with_schema_in_words
+from emcoop.models.remote import count, with_schema_in_words
 from emcoop.models.schemas import LENGTHS, strict_form
 
 KEY = "OPENAI_API_KEY"
@@ -48,13 +48,16 @@ class _Dialect:
         return None
 
 
-class OpenAIModel:
+class OpenAIModel(HostedModel[_Dialect]):
     """One attempt per call; see `build` for the retrying model around it.
 
     Structured answers use ``response_format: json_schema``. A server that refuses a request field with a 400 is
     asked again without it at once, the downgrade is remembered for this model and told as a fault of kind
     ``unsupported``.
     """
+
+    adapter = "openai"
+    refuser = "server"
 
     def __init__(self, name: str, *, base_url: str | None = None) -> None:
         try:
@@ -67,55 +70,21 @@ class OpenAIModel:
             raise MissingDependency(
                 f"model 'openai:{name}' needs a key: set {KEY}, or name a server: openai:{name}@URL"
             )
-        self._sdk = openai
-        self._key = key
+        dialect = _Dialect("max_completion_tokens", "max_tokens") if own is None else _Dialect()
+        super().__init__(name, sdk=openai, error=openai.OpenAIError, key=key, base_url=own, dialect=dialect)
         # A server of one's own often wants no key, but the client insists on one.
         first = openai.AsyncOpenAI(api_key=key or "none", base_url=own, max_retries=0)
         self._lanes = Lanes(first, lambda: first.copy(http_client=openai.DefaultAsyncHttpxClient()))
         self._reply_type = _reply_type(openai)
-        self.name = f"openai:{name}"
-        self.model = name
-        self.base_url = own
-        self._dialect = _Dialect()
-        if own is None:
-            self._dialect = _Dialect("max_completion_tokens", "max_tokens")
 
-    async def complete(
-        self, turns: Sequence[Turn], *, schema: Mapping[str, Json] | None, settings: Settings
-    ) -> Completion:
-        """One attempt. Raises AttemptFailed."""
-        begun = time.perf_counter()
-        faults: list[Fault] = []
-        while True:
-            used = self._dialect
-            request = self._request(tuple(turns), schema, settings)
-            try:
-                with self._lanes.lane() as client:
-                    # Not `chat.completions.create`, which walks through the whole schema to check its types.
-                    reply = await client.post(
-                        "/chat/completions",
-                        body=request,
-                        cast_to=self._reply_type,
-                        options={"timeout": settings.timeout_s},
-                    )
-                break
-            except self._sdk.BadRequestError as error:
-                if used != self._dialect:
-                    continue  # A call beside this one has learnt something in the meantime.
-                lesser = used.without(error_text(error), schema is not None)
-                if lesser is None:
-                    raise self._failed(error, faults) from error
-                self._dialect, given_up = lesser
-                said = public(f"the server refuses {given_up}: {error_text(error)}", self._key)
-                faults.append(Fault("unsupported", 1, said, error.status_code))
-            except self._sdk.OpenAIError as error:
-                raise self._failed(error, faults) from error
-        return self._read(json_body(reply.content), schema, time.perf_counter() - begun, tuple(faults))
-
-    def _failed(self, error: Exception, faults: list[Fault]) -> AttemptFailed:
-        failure = failed_attempt(self._sdk, error, self._key)
-        failure.faults = tuple(faults)
-        return failure
+    async def _send(self, request: dict[str, Any], timeout_s: float) -> bytes:
+        with self._lanes.lane() as client:
+            # Not `chat.completions.create`, which walks through the whole schema to check its types.
+            reply = await client.post(
+                "/chat/completions", body=request, cast_to=self._reply_type, options={"timeout": timeout_s}
+            )
+        content: bytes = reply.content
+        return content
 
     def _request(
         self, turns: tuple[Turn, ...], schema: Mapping[str, Json] | None, settings: Settings
@@ -177,10 +146,6 @@ class OpenAIModel:
             base_url=self.base_url,
         )
         return Usage(read, written, cached, 1, cost)
-
-    def describe(self) -> Mapping[str, Json]:
-        """The adapter, the name and the server."""
-        return {"adapter": "openai", "name": self.model, "base_url": public_url(self.base_url)}
 
     async def aclose(self) -> None:
         """Close the connections."""

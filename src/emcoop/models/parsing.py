@@ -54,7 +54,7 @@ def parsed_or_none(text: str, schema: object | None) -> Json:
 
 def _loads(text: str) -> Json:
     try:
-        value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        value = _DECODER.decode(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if "\\u" in text and not _is_unicode(value):
@@ -119,6 +119,10 @@ def _finite(text: str) -> float:
 
 def _no_constant(name: str) -> Json:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+"""Made once: to make it costs more than to read an answer with it."""
 
 
 def _balanced(text: str) -> Iterator[str]:

@@ -56,8 +56,17 @@ class Retrying:
         """See `Model.complete`."""
         call = _Call(self, turns, schema, settings)
         try:
+            return await call.once()
+        except AttemptFailed as failure:
+            first: AttemptFailed | None = failure
+        # Stamina hears only of failures: its objects refer to one another, and every call and its prompt would stay
+        # with them in memory until Python next looks for cycles.
+        try:
             async for attempt in stamina.retry_context(on=call.wait, attempts=self.patience.attempts, timeout=None):
                 with attempt:
+                    if first is not None:
+                        failed, first = first, None
+                        raise failed
                     return await call.once()
         except AttemptFailed as failure:
             raise call.give_up(failure) from failure

@@ -69,7 +69,8 @@ def schema_of(answer_type: type[BaseModel]) -> Mapping[str, Json]:
 def _bounded(completion: Completion) -> Completion:
     size = len(completion.text)
     if size <= TEXT_LIMIT:
-        return replace(completion, text=encodable(completion.text))
+        text = encodable(completion.text)
+        return completion if text == completion.text else replace(completion, text=text)
     fault = Fault("oversized", len(completion.faults) + 1, f"an answer of {size} characters was cut at {TEXT_LIMIT}")
     return replace(
         completion, text=encodable(completion.text[:TEXT_LIMIT]), parsed=None, faults=(*completion.faults, fault)
