@@ -31,11 +31,11 @@ WARM_TARGET_S, COLD_TARGET_S = 1.0, 3.0
 
 FIRST_OBSERVATION = """
 from emcoop.envs import ENVS
-env = ENVS.get("cube")(agents=3, level="hard")
+env = ENVS.get("{env}")(agents=3, level="hard")
 state = env.reset(0)
 print(env.describe(env.observe(state, "agent_0"))[:4])
 """
-FIRST_STEP = FIRST_OBSERVATION + "env.step(state, dict.fromkeys(env.agents, 4))\n"
+FIRST_STEP = FIRST_OBSERVATION + "env.step(state, dict.fromkeys(env.agents, {primitive}))\n"
 PLAIN = """
 from benchmarks.cube_steps import batch_rate
 print(batch_rate(3, "hard", worlds=4, steps=300))
@@ -150,6 +150,20 @@ def start_seconds(code: str, *, cold: bool) -> float:
     return Median(once() for _ in range(3))
 
 
+def report_starts(report: Callable[[str, float, str], None], env: str, primitive: int) -> None:
+    """From nothing to the first observation, and to the first step with this primitive."""
+    for name, code, cold, target in (
+        ("warm_start_s", FIRST_OBSERVATION, False, WARM_TARGET_S),
+        ("cold_start_s", FIRST_OBSERVATION, True, COLD_TARGET_S),
+        ("warm_first_step_s", FIRST_STEP, False, None),
+        ("cold_first_step_s", FIRST_STEP, True, None),
+    ):
+        seconds = start_seconds(code.format(env=env, primitive=primitive), cold=cold)
+        what = "first step" if code is FIRST_STEP else "first observation"
+        what += ", compile cache empty" if cold else ", compile cache warm"
+        report(name, seconds, f"{what}: {seconds:.2f} s" + (f" (target under {target:.0f})" if target else ""))
+
+
 PROFILES = {"step_us": lambda: step_us(1000)}
 
 
@@ -180,16 +194,7 @@ def main() -> dict[str, float]:
     report(
         "compiled_ratio", ratio, f"compiled rules: {ratio:,.0f} times the speed of uncompiled ({plain:,.0f} steps/s)"
     )
-    for name, code, cold, target in (
-        ("warm_start_s", FIRST_OBSERVATION, False, WARM_TARGET_S),
-        ("cold_start_s", FIRST_OBSERVATION, True, COLD_TARGET_S),
-        ("warm_first_step_s", FIRST_STEP, False, None),
-        ("cold_first_step_s", FIRST_STEP, True, None),
-    ):
-        seconds = start_seconds(code, cold=cold)
-        what = "first step" if code is FIRST_STEP else "first observation"
-        what += ", compile cache empty" if cold else ", compile cache warm"
-        report(name, seconds, f"{what}: {seconds:.2f} s" + (f" (target under {target:.0f})" if target else ""))
+    report_starts(report, "cube", 4)
     return figures
 
 

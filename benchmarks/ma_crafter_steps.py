@@ -10,7 +10,7 @@ import sys
 import time
 
 from benchmarks.common import script
-from benchmarks.cube_steps import Clock, median, process, report_vector, start_seconds
+from benchmarks.cube_steps import Clock, median, process, report_starts, report_vector
 from benchmarks.vector_peers import craftax_rate, crafter_vector_rate
 from emcoop.core.seeds import Stream
 from emcoop.envs.ma_crafter.batch import CrafterBatch
@@ -20,15 +20,7 @@ from emcoop.rl.batch import processors
 
 BATCH_TARGET = 200_000
 STEP_TARGET_US = 150.0
-WARM_TARGET_S, COLD_TARGET_S = 1.0, 3.0
 
-FIRST_OBSERVATION = """
-from emcoop.envs import ENVS
-env = ENVS.get("ma-crafter")(agents=3, level="hard")
-state = env.reset(0)
-print(env.describe(env.observe(state, "agent_0"))[:4])
-"""
-FIRST_STEP = FIRST_OBSERVATION + "env.step(state, dict.fromkeys(env.agents, 1))\n"
 PLAIN = """
 from benchmarks.ma_crafter_steps import batch_rate
 print(batch_rate(worlds=1, steps=100))
@@ -122,16 +114,7 @@ def main() -> dict[str, float]:
     plain = float(process(PLAIN, EMCOOP_COMPILE="0")[1])
     ratio = figures["batch_3"] / plain
     report("compiled_ratio", ratio, f"compiled rules: {ratio:,.0f} times uncompiled ({plain:,.0f} steps/s)")
-    for name, code, cold, target in (
-        ("warm_start_s", FIRST_OBSERVATION, False, WARM_TARGET_S),
-        ("cold_start_s", FIRST_OBSERVATION, True, COLD_TARGET_S),
-        ("warm_first_step_s", FIRST_STEP, False, None),
-        ("cold_first_step_s", FIRST_STEP, True, None),
-    ):
-        seconds = start_seconds(code, cold=cold)
-        what = "first step" if code is FIRST_STEP else "first observation"
-        what += ", compile cache empty" if cold else ", compile cache warm"
-        report(name, seconds, f"{what}: {seconds:.2f} s" + (f" (target under {target:.0f})" if target else ""))
+    report_starts(report, "ma-crafter", 1)
     return figures
 
 

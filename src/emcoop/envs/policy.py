@@ -15,7 +15,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from pydantic import BaseModel
 
-from emcoop.core.types import AgentId, Failure, Interrupt, Json, Message, Outgoing, Plan
+from emcoop.core.config import StrictModel
+from emcoop.core.types import AgentId, Choice, Failure, Interrupt, Json, Message, Outgoing, Plan
 from emcoop.envs.base import AnyEnvironment
 
 
@@ -92,6 +93,24 @@ class Policy(Protocol):
     def interrupt(self, view: PolicyView) -> Interrupt:
         """What to do about `view.unread` while `view.plan` is active."""
         ...
+
+
+class Quiet:
+    """The usual faculties of one that only plans: it says nothing and goes on with its plan."""
+
+    privileged = False
+
+    def speak(self, view: PolicyView) -> Outgoing | None:
+        """Silence."""
+        return None
+
+    def interrupt(self, view: PolicyView) -> Interrupt:
+        """Resume."""
+        return Interrupt(Choice.RESUME)
+
+
+class NoOptions(StrictModel):
+    """These policies have no options."""
 
 
 class PolicySeat(Protocol):

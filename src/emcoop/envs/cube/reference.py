@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import BaseModel
 
-from emcoop.core.config import StrictModel, load
+from emcoop.core.config import load
 from emcoop.core.seeds import Stream
 from emcoop.core.types import NO_TASK, AgentId, Choice, Interrupt, Outgoing, Plan, agent_index
 from emcoop.envs.cube.actions import MAX_STEPS, Direction, Move, MoveToBlock, Push, Wait
@@ -20,7 +20,7 @@ from emcoop.envs.cube.planner import JointPlan, Run, next_phase, share
 from emcoop.envs.cube.scripted import ScriptedPolicy
 from emcoop.envs.cube.state import DOWN, LEFT, RIGHT, STAY, UP
 from emcoop.envs.cube.talk import Order, say_orders
-from emcoop.envs.policy import Policy, PolicyFactory, PolicySeat, PolicyView
+from emcoop.envs.policy import NoOptions, Policy, PolicyFactory, PolicySeat, PolicyView, Quiet
 
 DIRECTIONS: Mapping[int, Direction] = {UP: "up", DOWN: "down", LEFT: "left", RIGHT: "right"}
 
@@ -32,26 +32,12 @@ def seen(view: PolicyView) -> CubeObservation:
     return view.observation
 
 
-class NoOptions(StrictModel):
-    """These policies have no options."""
-
-
-class Silent:
+class Silent(Quiet):
     """Waits, says nothing and goes on with its plan: `noop` as it is; subclasses plan."""
-
-    privileged = False
 
     def plan(self, view: PolicyView) -> Plan:
         """Wait one step."""
         return Plan(NO_TASK, (Wait(num_steps=1),))
-
-    def speak(self, view: PolicyView) -> Outgoing | None:
-        """Silence."""
-        return None
-
-    def interrupt(self, view: PolicyView) -> Interrupt:
-        """Resume."""
-        return Interrupt(Choice.RESUME)
 
 
 class RandomPolicy(Silent):

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from emcoop.core.types import NO_TASK, AgentId, Category, Failure, Json, Outgoing, Phase, Plan
+from emcoop.core.types import NO_TASK, Category, Failure, Json, Outgoing, Phase, Plan
 from emcoop.envs.exchange.generator import TOP_VALUE, Spec
 from emcoop.envs.exchange.rules import REASONS, request_text
 from emcoop.envs.exchange.state import ABSENT, ExchangeState
@@ -222,8 +222,3 @@ def in_words(action: BaseModel) -> str:
 def as_json(actions: Sequence[BaseModel]) -> list[dict[str, Json]]:
     """The form in which a move carries actions."""
     return [dict(action.__dict__) for action in actions]
-
-
-def team_of(names: Sequence[AgentId], agent: AgentId) -> list[AgentId]:
-    """Everybody but this agent."""
-    return [name for name in names if name != agent]

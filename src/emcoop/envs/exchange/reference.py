@@ -11,17 +11,13 @@ from collections.abc import Mapping
 from emcoop.core.config import StrictModel, load, nearest
 from emcoop.core.errors import ConfigError
 from emcoop.core.seeds import Stream
-from emcoop.core.types import NO_TASK, Choice, Interrupt, Outgoing, Plan, agent_index
+from emcoop.core.types import NO_TASK, Plan, agent_index
 from emcoop.envs.exchange.actions import ExchangePlan, Pass, pack
 from emcoop.envs.exchange.env import Exchange
 from emcoop.envs.exchange.observe import ExchangeObservation
 from emcoop.envs.exchange.scripted import KINDS, Action, Mind, Sight
 from emcoop.envs.exchange.work import task_name
-from emcoop.envs.policy import Policy, PolicyFactory, PolicySeat, PolicyView
-
-
-class NoOptions(StrictModel):
-    """These policies have no options."""
+from emcoop.envs.policy import NoOptions, Policy, PolicyFactory, PolicySeat, PolicyView, Quiet
 
 
 class ScriptedOptions(StrictModel):
@@ -65,10 +61,8 @@ def _listed(held: str, piece: int) -> bool:
     return any(int(low) <= piece <= int(high or low) for low, _, high in bounds)
 
 
-class MindPolicy:
+class MindPolicy(Quiet):
     """A scripted player in a seat. Its whole turn is its plan; it says nothing beside, and nobody interrupts it."""
-
-    privileged = False
 
     def __init__(self, env: Exchange, mind: Mind) -> None:
         self._env = env
@@ -78,14 +72,6 @@ class MindPolicy:
         """One turn, or a pass where there is nothing to do."""
         observation = seen(view)
         return turn(self._env, observation, self._mind.decide(sight(observation)))
-
-    def speak(self, view: PolicyView) -> Outgoing | None:
-        """Silence: what it says goes out with its plan."""
-        return None
-
-    def interrupt(self, view: PolicyView) -> Interrupt:
-        """Resume."""
-        return Interrupt(Choice.RESUME)
 
 
 def turn(env: Exchange, observation: ExchangeObservation, actions: list[Action]) -> Plan:

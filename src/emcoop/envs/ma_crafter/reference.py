@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from emcoop.core.config import StrictModel, load
+from emcoop.core.config import load
 from emcoop.core.seeds import Stream
-from emcoop.core.types import NO_TASK, Choice, Interrupt, Outgoing, Plan
+from emcoop.core.types import NO_TASK, Plan
 from emcoop.envs.ma_crafter.actions import Collect, Craft, Move, Navigate, Noop, Place
 from emcoop.envs.ma_crafter.config import Level
 from emcoop.envs.ma_crafter.env import MACrafter
@@ -15,29 +15,15 @@ from emcoop.envs.ma_crafter.oracle import OraclePolicy
 from emcoop.envs.ma_crafter.recipes import GIVES
 from emcoop.envs.ma_crafter.scripted import ScriptedPolicy
 from emcoop.envs.ma_crafter.worker import seen_by
-from emcoop.envs.policy import Policy, PolicyFactory, PolicySeat, PolicyView
+from emcoop.envs.policy import NoOptions, Policy, PolicyFactory, PolicySeat, PolicyView, Quiet
 
 
-class NoOptions(StrictModel):
-    """These policies have no options."""
-
-
-class Silent:
+class Silent(Quiet):
     """Waits, says nothing and goes on with its plan: `noop` as it is; subclasses plan."""
-
-    privileged = False
 
     def plan(self, view: PolicyView) -> Plan:
         """Wait one step."""
         return Plan(NO_TASK, (Noop(num_steps=1),))
-
-    def speak(self, view: PolicyView) -> Outgoing | None:
-        """Silence."""
-        return None
-
-    def interrupt(self, view: PolicyView) -> Interrupt:
-        """Resume."""
-        return Interrupt(Choice.RESUME)
 
 
 _CHOICES = (

@@ -54,13 +54,6 @@ class Technology:
                 return self._build(thing, bag, near)
         return Need("explore")
 
-    def spare(self, bag: Bag) -> int:
-        """Wood that is not needed for the pickaxes to come and their table."""
-        left = [tool for tool in self._chain if not bag.get(tool)]
-        uses = sum(self._level.recipe(tool).uses.get("wood", 0) for tool in left)
-        table = self._level.recipe("table").uses.get("wood", 0)
-        return bag.get("wood", 0) - uses - (table if left else 0)
-
     def _pickaxes(self) -> tuple[str, ...]:
         """The tools without which the goal's resources cannot be taken, the first one first."""
         found: list[str] = []

@@ -5,24 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from emcoop.core.config import StrictModel, load
+from emcoop.core.config import load
 from emcoop.core.seeds import Stream
-from emcoop.core.types import NO_TASK, Choice, Interrupt, Outgoing, Plan
+from emcoop.core.types import NO_TASK, Plan
 from emcoop.envs.maze.actions import Accept, Finish, Listen, Propose, Reject, step_task
 from emcoop.envs.maze.scripted import NoisyOptions, NoisyPartner, Partner, SilentPartner
 from emcoop.envs.maze.state import DIRECTIONS, WALL, Cell, MazeState, distances, moved
 from emcoop.envs.maze.walker import Walker, seen
-from emcoop.envs.policy import Policy, PolicyFactory, PolicySeat, PolicyView
+from emcoop.envs.policy import NoOptions, Policy, PolicyFactory, PolicySeat, PolicyView, Quiet
 
 
-class NoOptions(StrictModel):
-    """These policies have no options."""
-
-
-class Silent:
+class Silent(Quiet):
     """Listens and says nothing, for ever: `noop`."""
-
-    privileged = False
 
     def __init__(self, seat: PolicySeat) -> None:
         self._seat = seat
@@ -30,14 +24,6 @@ class Silent:
     def plan(self, view: PolicyView) -> Plan:
         """Listen for one turn."""
         return Plan(NO_TASK, (Listen(),))
-
-    def speak(self, view: PolicyView) -> Outgoing | None:
-        """Silence."""
-        return None
-
-    def interrupt(self, view: PolicyView) -> Interrupt:
-        """Resume."""
-        return Interrupt(Choice.RESUME)
 
 
 class RandomPolicy(Silent):
@@ -56,8 +42,6 @@ class RandomPolicy(Silent):
 class HalfMap(Walker):
     """The shortest way on its own copy with hidden cells taken as free; accepts everything, says and hears nothing."""
 
-    agreeable = True
-
     def choose(self, here: Cell) -> str | None:
         """A step of a shortest way; equal ones at random."""
         away = distances(self.own, self.goal, WALL)
@@ -67,8 +51,6 @@ class HalfMap(Walker):
 
 class GreedyLocal(Walker):
     """The neighbouring cell nearest to the goal as the crow flies, never straight back unless it must."""
-
-    agreeable = True
 
     def choose(self, here: Cell) -> str | None:
         """A step to the nearest neighbour that is not known as a wall; equal ones at random."""
@@ -81,8 +63,6 @@ class GreedyLocal(Walker):
 
 class RandomWalk(Walker):
     """A random neighbouring cell that is not known as a wall."""
-
-    agreeable = True
 
     def choose(self, here: Cell) -> str | None:
         """Any step that its own copy allows, all equally likely."""

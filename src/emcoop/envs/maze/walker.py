@@ -8,7 +8,7 @@ from typing import TypeAlias
 from pydantic import BaseModel
 
 from emcoop.core.seeds import Stream
-from emcoop.core.types import NO_TASK, Choice, Interrupt, Outgoing, Plan, agent_index
+from emcoop.core.types import NO_TASK, Outgoing, Plan, agent_index
 from emcoop.envs.maze import talk, words
 from emcoop.envs.maze.actions import (
     Accept,
@@ -33,7 +33,7 @@ from emcoop.envs.maze.state import (
     Cell,
     moved,
 )
-from emcoop.envs.policy import PolicySeat, PolicyView
+from emcoop.envs.policy import PolicySeat, PolicyView, Quiet
 
 Choose: TypeAlias = tuple[str, str]
 """A decision: (``propose``, ``agree``, ``refuse`` or ``listen``; a direction, ``done`` or nothing)."""
@@ -49,16 +49,12 @@ def seen(view: PolicyView) -> MazeObservation:
     return view.observation
 
 
-class Walker:
+class Walker(Quiet):
     """Walks by its own copy; subclasses choose the step.
 
     `own` is its copy, `known` what it goes by; `path` the moves as far as it knows them, `before` the cell before the
     present one. In the free mode it keeps account itself of what has been agreed in the sentences of `talk`.
     """
-
-    privileged = False
-    agreeable = False
-    """Accepts whatever is proposed."""
 
     def __init__(self, seat: PolicySeat) -> None:
         self.index = agent_index(seat.agent)
@@ -183,14 +179,6 @@ class Walker:
             return self._in_words(verb, what, view)
         self._remember(verb, what)
         return Plan(step_task(what) if what in DIRECTIONS else NO_TASK, (_action(verb, what),))
-
-    def speak(self, view: PolicyView) -> Outgoing | None:
-        """Silence."""
-        return None
-
-    def interrupt(self, view: PolicyView) -> Interrupt:
-        """Resume."""
-        return Interrupt(Choice.RESUME)
 
     def _decision(self, view: PolicyView) -> Choose:
         """One decision for a turn, whether it is asked for words first or not."""
