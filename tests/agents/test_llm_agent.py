@@ -1,6 +1,7 @@
 """The language-model agent on good and hostile answers."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +9,12 @@ from agent_kit import ENV, Recorder, message, plan_json, run, seat, view
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emcoop.agents.base import Decision
+from emcoop.agents.base import Decision, Note
 from emcoop.agents.llm import make
 from emcoop.core.errors import ConfigError, ModelRefused, ModelUnavailable
 from emcoop.core.types import Category, Choice, Interrupt, Outgoing, Phase
+from emcoop.envs import ENVS
+from emcoop.models.structured import schema_of
 
 
 def agent(*answers: str | Exception, **options: Any) -> Any:
@@ -180,6 +183,31 @@ def test_description_says_model_variant_and_options() -> None:
     assert described["name"] == "llm"
     assert described["options"]["prompt"] == ENV.prompt_variants[0]
     assert described["model"]["name"].endswith("scripted")
+
+
+@pytest.mark.parametrize(("world", "most"), [("cube", None), ("maze", 1), ("exchange", None)])
+def test_a_constrained_model_is_offered_as_many_actions_as_a_turn_takes(world: str, most: int | None) -> None:
+    env = ENVS.get(world)(agents=2, level="easy")
+    observation = env.observe(env.reset(0), "agent_0")
+    own = schema_of(env.plan_schema)["properties"]["actions"].get("maxItems")
+    for options, expected in (({}, most or own), ({"plan_actions": 2}, 2)):
+        recorder = Recorder(plan_json())
+        run(make(replace(seat(recorder.model, **options), env=env)).plan(view(observation=observation)))
+        assert recorder.schemas[0]["properties"]["actions"].get("maxItems") == expected
+
+
+@pytest.mark.parametrize(("world", "notes"), [("cube", 12), ("maze", 64), ("exchange", 64)])
+def test_the_memory_told_is_what_the_world_needs_unless_it_is_set(world: str, notes: int) -> None:
+    env = ENVS.get(world)(agents=2, level="easy")
+    for options, told in (({}, notes), ({"memory": 5}, 5)):
+        recorder = Recorder(plan_json())
+        mind = make(replace(seat(recorder.model, **options), env=env))
+        past = tuple(Note(0, "read", f"word {i}.") for i in range(64))
+        # Up to a third more: the first note told moves on by a block at once.
+        run(mind.plan(view(memory=past, observation=env.observe(env.reset(0), "agent_0"))))
+        quoted = sum(line.startswith("- read: ") for line in recorder.prompts[0][1].content.splitlines())
+        assert mind.describe()["options"]["memory"] == told
+        assert told <= quoted <= told * 4 / 3
 
 
 def test_acting_is_the_grounding_of_the_environment() -> None:

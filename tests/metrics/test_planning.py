@@ -1,5 +1,7 @@
 """M9-M13 and what became of plans, on hand-written logs."""
 
+import dataclasses
+
 import pytest
 from fabricated import Script
 
@@ -78,3 +80,10 @@ def test_coherence_is_the_mean_over_steps_that_had_a_plan() -> None:
     script = Script(agents=3).step({A: LEFT, B: LEFT, C: LEFT}).step({A: LEFT, B: LEFT, C: RIGHT})
     script.step({A: LEFT, B: RIGHT, C: "none"}).step({})
     assert compute(script.events)["M13"] == pytest.approx(5 / 9)
+
+
+def test_coherence_does_not_apply_where_a_step_is_a_turn() -> None:
+    script = Script().step({A: LEFT, B: "none"}).step({A: "none", B: LEFT})
+    assert compute(script.events)["M13"] == 0.0
+    opening = dataclasses.replace(script.events[0], payload={**script.events[0].payload, "env": {"by_turns": True}})
+    assert compute([opening, *script.events[1:]])["M13"] is None

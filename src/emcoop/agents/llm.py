@@ -20,7 +20,7 @@ from emcoop.agents.prompts import interrupt_turn, one_line, plan_turn, speak_tur
 from emcoop.core.config import StrictModel, load, nearest
 from emcoop.core.errors import ConfigError
 from emcoop.core.types import Category, Choice, Failure, Interrupt, Json, Outgoing, Phase, Plan, Usage
-from emcoop.envs.base import Grounding, Progress
+from emcoop.envs.base import AnyEnvironment, ByTurns, Grounding, Progress
 from emcoop.models.base import Answer, Model, Settings, Turn
 from emcoop.models.structured import ask
 
@@ -33,14 +33,18 @@ ERROR_CHARS = 400
 
 REASONING_CHARS = 300
 
+MEMORY = 12
+"""How many own events a prompt tells at least, unless the world or the options say otherwise."""
+
 
 class LlmOptions(StrictModel):
     """Options of the agent ``llm``.
 
     `prompt` is one of the environment's prompt variants (default: its first); `attempts` how often one question is
-    asked until its answer can be read; `memory` how many own events a prompt tells at least; `unavailable` after how
-    many questions in a row that found no model the agent gives up; `message_chars` the longest message it may write.
-    `reasoning_chars` and `plan_actions` keep the answers of a constrained model short.
+    asked until its answer can be read; `memory` how many own events a prompt tells at least (default: what a world of
+    turns needs for its dialogue, else `MEMORY`); `unavailable` after how many questions in a row that found no model
+    the agent gives up; `message_chars` the longest message it may write. `reasoning_chars` and `plan_actions` keep the
+    answers of a constrained model short (`plan_actions` by default: what a turn takes in a world of turns).
     """
 
     prompt: str | None = None
@@ -48,7 +52,7 @@ class LlmOptions(StrictModel):
     temperature: float = Field(default=0.0, ge=0, le=2)
     timeout_s: float = Field(default=120.0, gt=0)
     attempts: int = Field(default=2, ge=1, le=10)
-    memory: int = Field(default=12, ge=0)
+    memory: int | None = Field(default=None, ge=0)
     unavailable: int = Field(default=3, ge=1)
     message_chars: int = Field(default=500, ge=1, le=2000)
     reasoning_chars: int | None = Field(default=None, ge=1)
@@ -126,14 +130,15 @@ class LlmAgent:
         self._seat = seat
         self._env = seat.env
         self._model = model
-        self._options = options
+        self._options = _for_world(options, seat.env)
+        self._memory = MEMORY if self._options.memory is None else self._options.memory
         self._variant = options.prompt or seat.env.prompt_variants[0]
         self._rules = seat.env.rules(self._variant)
         self._interrupt_answer = interrupt_answer(seat.env.plan_schema)
         self._dead_calls = 0
 
     async def plan(self, view: View) -> Decision[Plan]:
-        turn = plan_turn(self._env.describe(view.observation), view, self._options.memory)
+        turn = plan_turn(self._env.describe(view.observation), view, self._memory)
         answer, measured = await self._ask(view, turn, self._env.plan_schema, self._check_plan)
         if not isinstance(answer.value, BaseModel):
             return self._decision(self._env.wait_plan(1), answer, measured, "wait")
@@ -145,7 +150,7 @@ class LlmAgent:
         longest = min(self._options.message_chars, view.max_chars)
         answer_type = message_answer(view.recipients, longest)
         description = self._env.describe(view.observation)
-        turn = speak_turn(description, view, self._options.memory, longest)
+        turn = speak_turn(description, view, self._memory, longest)
         answer, measured = await self._ask(view, turn, answer_type)
         if not isinstance(answer.value, MessageAnswer):
             return self._decision(None, answer, measured, "silence")
@@ -156,7 +161,7 @@ class LlmAgent:
         return self._decision(said, answer, measured)
 
     async def interrupt(self, view: View) -> Decision[Interrupt]:
-        turn = interrupt_turn(self._env.describe(view.observation), view, self._options.memory)
+        turn = interrupt_turn(self._env.describe(view.observation), view, self._memory)
         answer, measured = await self._ask(view, turn, self._interrupt_answer, self._check_interrupt)
         if not isinstance(answer.value, InterruptAnswer):
             return self._decision(Interrupt(Choice.RESUME), answer, measured, "resume")
@@ -170,7 +175,7 @@ class LlmAgent:
         return self._env.ground(state, self._seat.agent, action, progress)
 
     def describe(self) -> Mapping[str, Json]:
-        options = {**self._options.model_dump(mode="json"), "prompt": self._variant}
+        options = {**self._options.model_dump(mode="json"), "prompt": self._variant, "memory": self._memory}
         return {"name": self.name, "privileged": False, "options": options, "model": dict(self._model.describe())}
 
     def _check_plan(self, answer: BaseModel) -> str | None:
@@ -226,6 +231,14 @@ class LlmAgent:
         if self._dead_calls >= self._options.unavailable:
             return f"model {self._model.name}, {self._dead_calls} times in a row: {answer.error}"
         return None
+
+
+def _for_world(options: LlmOptions, env: AnyEnvironment) -> LlmOptions:
+    """The options with what a world of turns wants where nothing is set."""
+    if not isinstance(env, ByTurns):
+        return options
+    wanted = {"memory": env.dialogue_notes, "plan_actions": env.turn_actions}
+    return options.model_copy(update={name: value for name, value in wanted.items() if getattr(options, name) is None})
 
 
 def _failures(answer: Answer) -> tuple[Failure, ...]:

@@ -21,6 +21,7 @@ TEAMS: Mapping[str, tuple[tuple[str, ...], Mapping[str, Json]]] = {
     "greedy x2": (("greedy",) * 2, {}),
     "half-map x2": (("half-map",) * 2, {}),
     "half-map alone": (("half-map",), {"view": "half"}),
+    "half-map alone, start in the corner": (("half-map",), {"view": "half", "corner": True}),
     "noisy x2": (("noisy",) * 2, {}),
     "silent x2": (("silent",) * 2, {}),
     "scripted + half-map": (("scripted", "half-map"), {}),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,6 +206,41 @@ class Environment(Protocol[S]):
 
 
 AnyEnvironment = Environment[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FullView:
+    """How one agent alone knows all that it could ever be told in a world: solo with full information.
+
+    `options` go to the world's factory. With `made_for_one` the world is made for one agent, else it is the team's own,
+    in which the others stand and do nothing.
+    """
+
+    made_for_one: bool
+    options: Mapping[str, Json]
+
+
+@runtime_checkable
+class HasFullView(Protocol):
+    """An environment that says what full information is in it; what has none cannot have the arm `alone:full`."""
+
+    def full_view(self) -> FullView:
+        """What `FullView` says. That one agent can reach the goal there is checked apart, by `impossible`."""
+        ...
+
+
+@runtime_checkable
+class ByTurns(Protocol):
+    """An environment in which a step is a turn of one agent, and what is said is most of what happens.
+
+    Measures that compare what several agents do at one step do not apply to it (plan coherence).
+    """
+
+    dialogue_notes: int
+    """So many of an agent's own notes tell it the dialogue so far; what agents remember unless they are set up
+    otherwise."""
+    turn_actions: int | None
+    """So many actions a plan for a turn has at most, for models whose answers are constrained; None: any number."""
 
 
 def chosen_primitives(actions: Mapping[AgentId, Move], agents: Sequence[AgentId], primitives: int) -> list[int]:

@@ -17,7 +17,7 @@ from emcoop.core.errors import ConfigError
 from emcoop.core.seeds import derive
 from emcoop.core.types import AgentId, Json
 from emcoop.envs import ENVS
-from emcoop.envs.base import AnyEnvironment
+from emcoop.envs.base import AnyEnvironment, ByTurns
 from emcoop.episode.latency import LatencyConfig
 from emcoop.episode.loop import Limits
 from emcoop.models.base import Model
@@ -131,6 +131,7 @@ class Setup(StrictModel):
                 "horizon": env.horizon,
                 "parameters": dict(env.parameters()),
                 "primitives": list(env.primitives),
+                **({"by_turns": True} if isinstance(env, ByTurns) else {}),
             },
             "topology": dict(topology.describe()),
             "team": [{"agent": agent, **mind.describe()} for agent, mind in team.items()],

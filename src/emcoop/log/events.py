@@ -166,7 +166,9 @@ class EpisodeStart(Payload):
 
     emcoop: str = _field("version of emcoop that wrote the log")
     setup: dict[str, Any] = _field("the cell as configured")
-    env: dict[str, Any] = _field("name, version, level, horizon, parameters and primitives of the environment")
+    env: dict[str, Any] = _field(
+        "name, version, level, horizon, parameters and primitives of the environment; `by_turns` in worlds of turns"
+    )
     topology: dict[str, Any] = _field("name, edges and channel")
     team: list[dict[str, Any]] = _field("one entry per agent in index order: `agent` and what it says of itself")
     seed: int = _field("the seed of the episode")

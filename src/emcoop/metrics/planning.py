@@ -54,8 +54,11 @@ def m13_coherence(trace: Trace) -> Value:
     """P^coh: mean over steps of the share of active agents whose plans name the modal task.
 
     A step counts 0 if no two agents agree and 1 if one agent is active alone; a plan for no task agrees with none.
-    None when no step had an active plan. Paper, section 5.2 and appendix J.
+    None when no step had an active plan, and in worlds of turns, where only one agent plans at a time. Paper, section
+    5.2 and appendix J.
     """
+    if trace.by_turns:
+        return None
     shares = [share for share in (coherence(step.named) for step in trace.steps) if share is not None]
     return mean(shares) if shares else None
 

@@ -115,6 +115,11 @@ class Trace:
     progress: float | None
 
     @property
+    def by_turns(self) -> bool:
+        """Whether a step of the world is a turn of one agent."""
+        return (self.start.get("env") or {}).get("by_turns") is True
+
+    @property
     def finished(self) -> bool:
         """Whether the episode has an end."""
         return self.limit is not None

@@ -36,18 +36,22 @@ def constraints(
     state: CubeState, actions: Mapping[AgentId, Move], named: frozenset[TaskId]
 ) -> dict[TaskId, TaskConstraints]:
     """The active tasks and who satisfies what under this joint action, taken in this state."""
+    active = active_tasks(state, named)
+    if not active:
+        return {}
     names = agent_names(len(state.agents))
     everybody = frozenset(names)
-    primitives = np.array([primitive_of(actions[agent]) for agent in names], np.int64)
+    chosen = [primitive_of(actions[agent]) for agent in names]
+    primitives = np.array(chosen, np.int64)
     nobody = np.zeros(len(names), np.uint8)
     found: dict[TaskId, TaskConstraints] = {}
-    for block, side in active_tasks(state, named):
+    for block, side in active:
         direction = PUSH_OF_SIDE[side]
         members = np.empty(len(state.blocks), np.int64)
         inside = np.zeros(len(state.blocks), np.uint8)
         _, weight, room = chain(state.grid, state.blocks, block, DROW[direction], DCOL[direction], members, inside)
         there = at_face(state, block, side)
-        acting = [i for i in there if primitives[i] == direction]
+        acting = [i for i in there if chosen[i] == direction]
         pushing = [i for i in acting if pushed_block(state.grid, state.agents, primitives, nobody, i) == block]
         spatial, temporal = frozenset(names[i] for i in there), frozenset(names[i] for i in pushing)
         dependency = everybody if room else frozenset()

@@ -43,29 +43,33 @@ def standing(state: CubeState) -> Mapping[int, Mapping[str, tuple[int, ...]]]:
     Kept for the latest states, since all observations and the constraints of one state ask for the same.
     """
     found: dict[int, dict[str, tuple[int, ...]]] = {}
-    for side in SIDES:
-        for agent, block in enumerate(_faced_blocks(state, PUSH_OF_SIDE[side])):
-            if block >= 0:
-                there = found.setdefault(block, {})
+    for side, ahead in _taken_ahead(state).items():
+        for agent, cell in ahead.items():
+            line = [agent]
+            while cell < 0 and (before := -cell - 1) in ahead:
+                line.append(before)
+                cell = ahead[before]
+            for member in line:  # a line of agents is followed once for all in it
+                ahead[member] = max(cell, 0)
+            if cell > 0:
+                there = found.setdefault(cell - 1, {})
                 there[side] = (*there.get(side, ()), agent)
     return found
 
 
-def _faced_blocks(state: CubeState, direction: int) -> list[int]:
-    """What `faced_block` says of every agent, -1 for none; a line of agents is followed once for all in it."""
-    places, side = state.agents.tolist(), state.side
-    known: list[int | None] = [None] * len(places)
-    for agent in range(len(places)):
-        line, cell = [], -(agent + 1)
-        while cell < 0 and known[-cell - 1] is None:
-            line.append(-cell - 1)
-            row, col = places[-cell - 1]
-            row, col = row + DROW[direction], col + DCOL[direction]
-            cell = state.grid.item(row, col) if 0 <= row < side and 0 <= col < side else 0
-        block = cell - 1 if cell >= 0 else known[-cell - 1]
-        for member in line:
-            known[member] = block
-    return [-1 if block is None else block for block in known]
+def _taken_ahead(state: CubeState) -> dict[str, dict[int, int]]:
+    """By the face that an agent would push: what the cell before it holds, of agents before which it is not empty."""
+    look, last = state.grid.item, state.side - 1
+    ahead: dict[str, dict[int, int]] = {side: {} for side in SIDES}
+    for agent, (row, col) in enumerate(state.agents.tolist()):
+        for side, down, right in _AHEAD:
+            r, c = row + down, col + right
+            if 0 <= r <= last and 0 <= c <= last and (cell := look(r, c)):
+                ahead[side][agent] = cell
+    return ahead
+
+
+_AHEAD = tuple((side, DROW[PUSH_OF_SIDE[side]], DCOL[PUSH_OF_SIDE[side]]) for side in SIDES)
 
 
 def push_direction(state: CubeState, agent: int, block: int) -> int | None:

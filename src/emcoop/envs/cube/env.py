@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +26,10 @@ from emcoop.core.types import (
     agent_index,
     agent_names,
 )
-from emcoop.envs.base import Grounding, Progress, Transition, chosen_primitives
+from emcoop.envs.base import FullView, Grounding, Progress, Transition, chosen_primitives
 from emcoop.envs.cube import actions, contact, generator, grounding, observe, prompts
+from emcoop.envs.cube.constraints import constraints
+from emcoop.envs.cube.rules import step_in_place
 from emcoop.envs.cube.state import (
     OCCUPIED,
     PRIMITIVES,
@@ -92,11 +94,8 @@ class Cube:
         return generator.generate(self.layout, len(self.agents), seed)
 
     def step(self, state: CubeState, actions: Mapping[AgentId, Move]) -> Transition[CubeState]:
-        from emcoop.envs.cube.rules import step_in_place
-
-        chosen = self._primitives(actions)
-        after = replace(
-            state,
+        chosen = np.array(chosen_primitives(actions, self.agents, len(PRIMITIVES)), np.int64)
+        after = CubeState(
             step=state.step + 1,
             agents=state.agents.copy(),
             blocks=state.blocks.copy(),
@@ -106,20 +105,18 @@ class Cube:
         )
         weight = step_in_place(after.grid, after.agents, after.blocks, after.alive, after.last, chosen)
         reward = weight / len(self.agents) - STEP_COST
-        done = not after.alive.any()
+        results = after.last[:, 0].tolist()
+        done = 1 not in after.alive.tolist()
         return Transition(
             state=after,
             rewards=dict.fromkeys(self.agents, reward),
             terminated=done,
             truncated=not done and after.step >= self.horizon,
-            events=self._events(state, after) if weight or (after.last[:, 0] >= _BLOCKED).any() else (),
+            events=self._events(state, after) if weight or max(results) >= _BLOCKED else (),
         )
 
     def acting(self, state: CubeState) -> tuple[AgentId, ...]:
         return self.agents
-
-    def _primitives(self, actions: Mapping[AgentId, Move]) -> NDArray[np.int64]:
-        return np.array(chosen_primitives(actions, self.agents, len(PRIMITIVES)), np.int64)
 
     def _events(self, before: CubeState, after: CubeState) -> tuple[Mapping[str, Json], ...]:
         delivered = np.flatnonzero(before.alive != after.alive)
@@ -195,8 +192,6 @@ class Cube:
     def constraints(
         self, state: CubeState, actions: Mapping[AgentId, Move], named: frozenset[TaskId] = frozenset()
     ) -> Mapping[TaskId, TaskConstraints]:
-        from emcoop.envs.cube.constraints import constraints
-
         return constraints(state, actions, named)
 
     def score(self, state: CubeState) -> Score:
@@ -206,8 +201,7 @@ class Cube:
         return Score(left == 0, 1.0 - left / total, {"delivered_blocks": blocks, "delivered_weight": total - left})
 
     def capabilities(self, state: CubeState, agent: AgentId) -> Capabilities:
-        row, col = (int(v) for v in state.agents[agent_index(agent)])
-        return Capabilities({}, frozenset({"push"}), (row, col))
+        return Capabilities({}, _SKILLS, tuple(state.agents[agent_index(agent)].tolist()))
 
     def snapshot(self, state: CubeState) -> bytes:
         return to_bytes(state)
@@ -223,6 +217,10 @@ class Cube:
 
         return render(state)
 
+    def full_view(self) -> FullView:
+        """The team's own world: everybody sees the whole board."""
+        return FullView(made_for_one=False, options={})
+
     def policies(self) -> Mapping[str, PolicyFactory]:
         """The reference policies by name."""
         from emcoop.envs.cube.reference import POLICIES
@@ -231,6 +229,7 @@ class Cube:
 
 
 _BLOCKED = min(RESULTS.index("wall"), OCCUPIED)
+_SKILLS = frozenset({"push"})
 
 
 def make(agents: int = 3, level: str = "easy", **parameters: Any) -> Cube:

@@ -116,7 +116,13 @@ def check_level(level: Level, agents: int, name: str) -> None:
         except ValueError as error:
             raise ConfigError(f"level {name}: {error}") from error
     if level.weights is not None:
-        _spread(side, level.weights, Stream(0))
+        _check_room(side, level.weights)
+
+
+@lru_cache
+def _check_room(side: int, weights: tuple[int, ...]) -> None:
+    """Raises ConfigError when blocks of these weights do not fit; tried once, since every episode makes its world."""
+    _spread(side, weights, Stream(0))
 
 
 def generate(level: Level, agents: int, seed: int) -> CubeState:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from struct import Struct
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ STAYED, MOVED, PUSHED, WALL, OCCUPIED, CONTESTED, TOO_WEAK, NO_ROOM = range(8)
 RESULTS = ("stayed", "moved", "pushed", "wall", "occupied", "contested", "insufficient_force", "blocked_destination")
 
 _MAGIC = b"CUBE1\0\0\0"
+_HEAD = Struct("<8s4i")
+_NUMBER = np.dtype("<i4")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,9 +95,9 @@ def _paint(side: int, agents: Ints, blocks: Ints, alive: NDArray[np.uint8]) -> I
 
 def to_bytes(state: CubeState) -> bytes:
     """The whole state as canonical little-endian bytes."""
-    head = np.array([state.side, state.step, len(state.agents), len(state.blocks)], "<i4")
-    parts = (head, state.agents, state.blocks, state.alive.astype("<i4"), state.last)
-    return _MAGIC + b"".join(part.astype("<i4", copy=False).tobytes() for part in parts)
+    head = _HEAD.pack(_MAGIC, state.side, state.step, len(state.agents), len(state.blocks))
+    parts = (state.agents, state.blocks, state.alive, state.last)
+    return head + b"".join([part.astype(_NUMBER, copy=False).tobytes() for part in parts])
 
 
 def from_bytes(data: bytes) -> CubeState:

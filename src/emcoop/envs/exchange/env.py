@@ -25,7 +25,7 @@ from emcoop.core.types import (
     agent_index,
     agent_names,
 )
-from emcoop.envs.base import Grounding, Progress, Transition, chosen_primitives
+from emcoop.envs.base import FullView, Grounding, Progress, Transition, chosen_primitives
 from emcoop.envs.exchange import actions, grounding, observe, prompts, results
 from emcoop.envs.exchange.generator import Level, Options, Spec, read_level, resolve
 from emcoop.envs.exchange.rules import Action, begin, take_turn
@@ -36,6 +36,9 @@ from emcoop.envs.exchange.work import Work, task_name
 from emcoop.envs.policy import PolicyFactory
 
 VERSION = "1"
+
+DIALOGUE_NOTES = 64
+"""As many notes as an agent keeps: nine others may write to it between two of its turns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,8 @@ class Exchange:
     plan_schema = actions.ExchangePlan
     prompt_variants = prompts.VARIANTS
     hears = True
+    dialogue_notes = DIALOGUE_NOTES
+    turn_actions = None
 
     @property
     def horizon(self) -> int:
@@ -194,6 +199,10 @@ class Exchange:
         from emcoop.envs.exchange.render import render
 
         return render(state, self.spec)
+
+    def full_view(self) -> FullView:
+        """A world for one agent, which holds every piece itself."""
+        return FullView(made_for_one=True, options={})
 
     def policies(self) -> Mapping[str, PolicyFactory]:
         """The reference policies by name."""

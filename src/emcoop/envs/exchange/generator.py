@@ -22,6 +22,9 @@ BUILTIN = ("easy", "short", "long", "hard")
 TOP_VALUE = 100
 """A piece's value is 0 to this."""
 
+MOST_AGENTS = 1000
+"""Everybody knows who holds what, so what a round costs grows with the square."""
+
 AMPLE_ACTIONS = 100
 """Actions in one decision that are always carried out; more where giving every piece to everybody needs them."""
 
@@ -132,8 +135,8 @@ def read_level(name: str) -> Level:
 
 def resolve(agents: int, level: Level, options: Options) -> Spec:
     """The parameters of an exchange with this many agents. Raises ConfigError for what cannot be dealt."""
-    if agents < 1:
-        raise ConfigError(f"exchange needs at least one agent, not {agents}")
+    if not 1 <= agents <= MOST_AGENTS:
+        raise ConfigError(f"exchange needs 1 to {MOST_AGENTS} agents, not {agents}")
     given = options.model_dump(exclude_none=True)
     values = {**level.model_dump(exclude={"agent_pieces"}), "pieces": agents * level.agent_pieces, **given}
     pieces, size = values["pieces"], values["task_pieces"]

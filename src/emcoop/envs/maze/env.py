@@ -40,6 +40,12 @@ TURNS = 50
 
 WALL_COST = 1.0
 
+MOST_AGENTS = 100
+"""More copies of one map would have hardly a cell each."""
+
+DIALOGUE_NOTES = 64
+"""As many notes as an agent keeps: a turn leaves about four."""
+
 
 class _Options(StrictModel):
     """What `make` takes beside agents and level."""
@@ -55,6 +61,7 @@ class _Options(StrictModel):
     distance: tuple[int, int] | None = None
     overlap: float | None = None
     shares: tuple[float, ...] | None = None
+    corner: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +80,8 @@ class SplitMaze:
     primitives = PRIMITIVES
     plan_schema = actions.MazePlan
     prompt_variants = prompts.VARIANTS
+    dialogue_notes = DIALOGUE_NOTES
+    turn_actions = 1
 
     @property
     def hears(self) -> bool:
@@ -230,17 +239,17 @@ def make(agents: int = 2, level: str = "easy", **parameters: Any) -> SplitMaze:
     """The maze for this many agents.
 
     `level` is ``easy``, ``medium`` (the paper's main setting), ``hard`` or a YAML file; `size`, `walls`, `distance`,
-    `overlap` and `shares` replace parts of it. `horizon` bounds the turns of the dialogue. `mode` is ``structured`` or
-    ``free``. `exit_questions` asks every agent at the end. `view` is for one agent alone: ``both`` halves apart (the
-    default), the ``full`` map, or one ``half``; `review` then asks for the whole way at once, and once more after a
-    look at it. `hurry` adds a line to the rules. Raises ConfigError.
+    `overlap`, `shares` and `corner` replace parts of it. `horizon` bounds the turns of the dialogue. `mode` is
+    ``structured`` or ``free``. `exit_questions` asks every agent at the end. `view` is for one agent alone: ``both``
+    halves apart (the default), the ``full`` map, or one ``half``; `review` then asks for the whole way at once, and
+    once more after a look at it. `hurry` adds a line to the rules. Raises ConfigError.
     """
     options = load(_Options, parameters, "maze")
-    if agents < 1:
-        raise ConfigError(f"maze needs at least one agent, not {agents}")
+    if not 1 <= agents <= MOST_AGENTS:
+        raise ConfigError(f"maze needs 1 to {MOST_AGENTS} agents, not {agents}")
     if options.view not in (None, "half") and agents > 1:
         raise ConfigError(f"maze: view {options.view} is for one agent alone, not for {agents}; leave it out")
-    changed = {key: getattr(options, key) for key in ("size", "walls", "distance", "overlap", "shares")}
+    changed = {key: getattr(options, key) for key in ("size", "walls", "distance", "overlap", "shares", "corner")}
     base = generator.read_level(level).model_dump()
     layout = load(generator.Level, {**base, **{k: v for k, v in changed.items() if v is not None}}, f"maze {level}")
     generator.check_level(layout, max(2, agents))

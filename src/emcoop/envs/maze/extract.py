@@ -4,8 +4,9 @@ Every way of naming cells (a scheme: the corner that is counted from, whether ro
 counting begins at 0 or 1) is tried on the whole dialogue. A scheme falls out when what is called the start is not the
 start in it, what is called the goal not the goal, or a cell that was agreed upon does not touch the one before. Walls
 play no part in this choice. Of those that are left, the schemes in which the fewest statements about where the team
-stands are wrong are kept. If they give several ways, what the speakers say outright about naming decides; if several
-are left still, the dialogue is unresolved: the most favourable is never picked.
+stands are wrong are kept. If they give several ways, what the speakers say outright about naming decides, then whether
+lists of cells begin where the team stands; if several are left still, the dialogue is unresolved: the most favourable
+is never picked. Nor is one of several steps that were offered for choice and agreed upon without a choice.
 """
 
 from __future__ import annotations
@@ -94,13 +95,19 @@ def extract(maze: Maze, said: Sequence[tuple[int, str]], team: int) -> Extractio
     accounts = [account for scheme in SCHEMES if (account := _account(maze, talk, team, scheme)) is not None]
     if not accounts:
         return Extraction(none, reason="no_scheme")
+    if any(account.undecided for account in accounts):
+        return Extraction(none, reason="ambiguous")
     fewest = min(account.misplaced for account in accounts)
+    accounts = [account for account in accounts if account.misplaced == fewest]
     ways: dict[tuple[Cell, ...], list[Scheme]] = {}
     for account in accounts:
-        if account.misplaced == fewest:
-            ways.setdefault(tuple(account.path), []).append(account.scheme)
+        ways.setdefault(tuple(account.path), []).append(account.scheme)
     if len(ways) > 1:
         ways = _by_words(ways, "\n".join(text for _, text in said))
+    if len(ways) > 1:
+        begun = {account.scheme: account.begun for account in accounts}
+        most = max(begun[scheme] for schemes in ways.values() for scheme in schemes)
+        ways = {way: kept for way, schemes in ways.items() if (kept := [s for s in schemes if begun[s] == most])}
     if len(ways) > 1:
         return Extraction(none, reason="ambiguous")
     (way, schemes), *_ = ways.items()
@@ -150,11 +157,21 @@ class _Proposal:
     agreed: set[int]
     whole: bool
     broken: bool
+    others: tuple[tuple[Cell, ...], ...] = ()
+    """What was offered for choice beside `cells`."""
+
+    def offers(self, cells: tuple[Cell, ...]) -> bool:
+        """Whether these cells are what is proposed, or one of the choices."""
+        return cells == self.cells or cells in self.others
 
 
 @dataclass(slots=True)
 class _Account:
-    """What has been proposed and agreed so far, in one scheme; walls are ignored here."""
+    """What has been proposed and agreed so far, in one scheme; walls are ignored here.
+
+    `misplaced` counts statements about where the team stands that are wrong, `begun` lists of cells that begin there;
+    `undecided`: a choice was agreed upon, and nobody chose.
+    """
 
     maze: Maze
     team: int
@@ -164,20 +181,26 @@ class _Account:
     done: tuple[Cell, ...] = ()
     done_clause: int = -1
     misplaced: int = 0
+    begun: int = 0
+    undecided: bool = False
 
     def __post_init__(self) -> None:
         self.path = [self.maze.start]
 
     def turn(self, speaker: int, found: Sequence[Token]) -> None:
         """One message."""
-        self.done, self.done_clause = (), -1
-        for token in found:
+        settled, self.done, self.done_clause = self.done, (), -1
+        last = max((i for i, token in enumerate(found) if token.kind == MOVES), default=-1)
+        for i, token in enumerate(found):
             if token.kind == END:
                 return
+            if token.confirms and i < last and self.pending is None and self._tell(token.steps, settled):
+                continue  # "good, up it is; next ..."
             self._take(speaker, token)
 
     def _take(self, speaker: int, token: Token) -> None:
         if token.kind == AGREE:
+            self._narrow(token.steps)
             self._agree(speaker, token.clause)
         elif token.kind == REFUSE:
             self.pending = None
@@ -208,6 +231,12 @@ class _Account:
         elif cell != self.path[-1]:
             self.misplaced += 1
 
+    def _narrow(self, steps: Sequence[Step]) -> None:
+        """Only the first steps of what is proposed, or one of the choices, are agreed to: the rest is off the table."""
+        cells, _ = self._cells(self.path[-1], steps)
+        if self.pending and cells and cells in (*self.pending.others, self.pending.cells[: len(cells)]):
+            self.pending.cells, self.pending.others = cells, ()
+
     def _agree(self, speaker: int, clause: int) -> None:
         if self.pending is None or speaker in self.pending.agreed:
             return
@@ -215,6 +244,7 @@ class _Account:
         if len(self.pending.agreed) < self.team:
             return
         proposal, self.pending = self.pending, None
+        self.undecided = self.undecided or bool(proposal.others)
         if proposal.broken:
             raise Contradiction(MOVES)
         self.path = [self.maze.start] if proposal.whole else self.path
@@ -222,15 +252,17 @@ class _Account:
         self.done, self.done_clause = proposal.cells, clause
 
     def _moves(self, speaker: int, token: Token) -> None:
-        if token.clause == self.done_clause and self._echoes(token):
+        if token.clause == self.done_clause and self._tell(token.steps, self.done):
             return  # "agreed, right": the same words once more
         joined = token.joined and self.pending is not None and self.pending.by == speaker
         proposal = self._proposal(speaker, token, joined)
         if not proposal.cells and not proposal.broken:
             return  # the cell where the team stands already
-        same = self.pending is not None and self.pending.by != speaker and self.pending.cells == proposal.cells
-        if same:
+        if self.pending is not None and self.pending.by != speaker and self.pending.offers(proposal.cells):
+            self.pending.cells, self.pending.others = proposal.cells, ()
             self._agree(speaker, token.clause)
+        elif token.either and self.pending is not None and self.pending.by == speaker:
+            self.pending.others = (*self.pending.others, proposal.cells)
         elif joined and self.pending is not None:
             self.pending = _Proposal(
                 (*self.pending.cells, *proposal.cells), speaker, {speaker}, self.pending.whole, proposal.broken
@@ -238,17 +270,18 @@ class _Account:
         else:
             self.pending = proposal
 
-    def _echoes(self, token: Token) -> bool:
-        """Whether these steps are those that were just agreed upon."""
-        before = self.path[-len(self.done) - 1] if self.done else self.path[-1]
-        return self._cells(before, token.steps)[0] == self.done
+    def _tell(self, steps: Sequence[Step], agreed: tuple[Cell, ...]) -> bool:
+        """Whether these steps are those that were just agreed upon and made."""
+        return self._cells(self.path[-len(agreed) - 1], steps)[0] == agreed
 
     def _proposal(self, speaker: int, token: Token, joined: bool) -> _Proposal:
         here = self.pending.cells[-1] if joined and self.pending and self.pending.cells else self.path[-1]
         cells, broken = self._cells(here, token.steps)
         whole = token.whole and len(token.steps) > 2 and not joined
         first = token.steps[0].cell
-        retold = first is not None and self.scheme.cell(first, self.maze.size) == self.maze.start
+        named = None if first is None else self.scheme.cell(first, self.maze.size)
+        self.begun += named == here and len(token.steps) > 2
+        retold = named == self.maze.start
         if (whole or (retold and len(token.steps) > 1)) and here != self.maze.start:
             cells, broken = self._cells(self.maze.start, token.steps)
             return _Proposal(cells, speaker, {speaker}, True, broken)

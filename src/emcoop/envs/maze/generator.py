@@ -31,13 +31,14 @@ TRIES = 400
 class Level(StrictModel):
     """`size` N; `walls` the share of cells that are walls; `distance` the least and the greatest length of the shortest
     way in steps; `overlap` the share of cells that everybody sees; `shares` how much of the rest each part sees, as
-    weights (equal when empty)."""
+    weights (equal when empty). `corner`: the start is always the top-left cell, else in half of the mazes."""
 
     size: int = Field(ge=2, le=64)
     walls: float = Field(ge=0, le=0.95)
     distance: tuple[int, int]
     overlap: float = Field(default=0.0, ge=0, le=1)
     shares: tuple[float, ...] = ()
+    corner: bool = False
 
     @model_validator(mode="after")
     def _possible(self) -> Level:
@@ -119,7 +120,9 @@ def _freely(level: Level, stream: Stream) -> tuple[str, ...] | None:
     count = round(level.walls * len(cells))
     walls, free = set(cells[:count]), cells[count:]
     corner = (0, 0)
-    start = corner if stream.below(2) and corner not in walls else stream.choice(free)
+    if level.corner and corner in walls:
+        return None
+    start = corner if level.corner or (stream.below(2) and corner not in walls) else stream.choice(free)
     away = distances(_rows(level.size, walls), start)
     low, high = level.distance
     far = [cell for cell in free if low <= away.get(cell, -1) <= high]
@@ -132,7 +135,7 @@ def _around_a_way(level: Level, stream: Stream) -> tuple[str, ...] | None:
     low, high = level.distance
     count = round(level.walls * n * n)
     length = low + stream.below(min(high, n * n - count - 1) - low + 1)
-    way: list[Cell] = [(stream.below(n), stream.below(n))]
+    way: list[Cell] = [(0, 0) if level.corner else (stream.below(n), stream.below(n))]
     while len(way) <= length:
         steps = [moved(way[-1], direction) for direction in DIRECTIONS]
         beside = [c for c in steps if 0 <= c[0] < n and 0 <= c[1] < n and c not in way]

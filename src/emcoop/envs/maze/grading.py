@@ -2,12 +2,13 @@
 
 Causes, the first that applies; `score.detail` has it as ``cause``:
 
+- ``early_stop``: the phrase was said before a second agent had spoken, so that nobody could have agreed to anything;
 - ``format``: nothing to grade: the free dialogue cannot be resolved, or some agent never made a machine-readable move
   that had an effect, in a dialogue that nothing else ended;
 - ``perception``: the team stepped into a wall that an agent sees, and that agent's own map answer shows it free there;
 - ``false_belief``: at the end some agent's position answer is not where the team stands;
 - ``wall``: the team stepped into a wall, for neither of these reasons;
-- ``early_stop``: all agreed to end (or the phrase was said) before the goal;
+- ``early_stop``: all agreed to end, or the phrase was said later, before the goal;
 - ``agreement``: the turns ran out.
 
 The first and the last need no exit answers; without answers ``perception`` and ``false_belief`` are never named.
@@ -97,6 +98,8 @@ def score(state: MazeState, terms: Terms) -> Score:
 
 
 def _cause(state: MazeState, terms: Terms, found: Outcome) -> str:
+    if state.ended == "phrase" and len({speaker for speaker, _ in state.said}) < min(2, state.team):
+        return "early_stop"
     if found.unresolved or (not terms.free and _mute(state)):
         return "format"
     if found.hit and _misread(state, found):

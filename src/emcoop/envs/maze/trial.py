@@ -73,12 +73,14 @@ def play(env: SplitMaze, names: Sequence[str], seed: int) -> MazeState:
     while not finished(state, env.terms):
         moves: dict[AgentId, Move] = dict.fromkeys(env.agents, 0)
         for agent in env.acting(state):
-            moves[agent] = _turn(env, state, agent, team[env.agents.index(agent)], unread)
+            moves[agent] = _turn(env, state, agent, team[env.agents.index(agent)], unread, derive(seed, agent, state.step))
         state = env.step(state, moves).state
     return state
 
 
-def _turn(env: SplitMaze, state: MazeState, agent: AgentId, mind: Policy, unread: dict[AgentId, list[Message]]) -> Move:
+def _turn(
+    env: SplitMaze, state: MazeState, agent: AgentId, mind: Policy, unread: dict[AgentId, list[Message]], seed: int
+) -> Move:
     """The move of the agent on turn; what it says reaches the others."""
     said: list[str] = []
     others = tuple(a for a in env.agents if a != agent)
@@ -87,7 +89,6 @@ def _turn(env: SplitMaze, state: MazeState, agent: AgentId, mind: Policy, unread
         new, unread[agent] = tuple(unread[agent]), []
         hidden = None if not mind.privileged else state
         own = tuple(Message(0, agent, others, text, 0, state.step) for text in said)
-        seed = derive(state.step, agent)
         return Sight(agent, env.agents, state.step, env.observe(state, agent), new, own, others, seed, hidden)
 
     def send(text: str) -> None:
