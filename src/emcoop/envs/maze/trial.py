@@ -73,7 +73,8 @@ def play(env: SplitMaze, names: Sequence[str], seed: int) -> MazeState:
     while not finished(state, env.terms):
         moves: dict[AgentId, Move] = dict.fromkeys(env.agents, 0)
         for agent in env.acting(state):
-            moves[agent] = _turn(env, state, agent, team[env.agents.index(agent)], unread, derive(seed, agent, state.step))
+            mind = team[env.agents.index(agent)]
+            moves[agent] = _turn(env, state, agent, mind, unread, derive(seed, agent, state.step))
         state = env.step(state, moves).state
     return state
 
