@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,16 @@ def test_a_kernel_is_compiled_once_it_was_run_long_enough_and_later_runs_find_it
     (tmp_path / "doubles.py").write_text(DOUBLES.replace("FACTOR * x", "FACTOR + x"))
     assert run(at_once=0, patience=1e-9) == "14 int 1"
     assert run(at_once=0, patience=100) == "14 int 1"
+
+
+@pytest.mark.parametrize("switch", [{"EMCOOP_COMPILE": "0"}, {"NUMBA_DISABLE_JIT": "1"}])
+def test_either_switch_turns_the_compiler_off(tmp_path: Path, switch: dict[str, str]) -> None:
+    (tmp_path / "doubles.py").write_text(DOUBLES)
+    (tmp_path / "sums.py").write_text(SUMS)
+    command = [sys.executable, "-c", MAIN, "0", "0"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **switch})
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout.split()[0], done.stdout.split()[-1]) == ("12", "False")
 
 
 def cube_play(step: Any) -> list[bytes]:

@@ -77,6 +77,20 @@ def test_yaml_that_no_configuration_needs_is_one_clear_message(text: str, said: 
         parse_yaml(text, "run")
 
 
+def test_numbers_are_what_their_digits_say() -> None:
+    class Played(StrictModel):
+        seeds: str | int
+        steps: int
+
+    read = parse_yaml("{seeds: 010, steps: 0010}", "run")
+    assert read == {"seeds": "010", "steps": "0010"}
+    assert load(Played, read, "run") == Played(seeds="010", steps=10)
+    text = "[1:30, 1:30.5, 0.5, -3, 0, 0x1F, 1_000, 1e3]"
+    assert parse_yaml(text, "run") == ["1:30", "1:30.5", 0.5, -3, 0, 31, 1000, "1e3"]
+    with pytest.raises(ConfigError, match=r"steps: .*integer"):
+        load(Played, parse_yaml("{seeds: 1, steps: 1:30}", "run"), "run")
+
+
 def test_aliases_and_merged_mappings_are_read() -> None:
     text = "base: &base {a: 1, b: 2}\none: {<<: *base, b: 3}\ntwo: *base\n"
     assert parse_yaml(text, "run") == {"base": {"a": 1, "b": 2}, "one": {"a": 1, "b": 3}, "two": {"a": 1, "b": 2}}

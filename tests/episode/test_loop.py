@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from tests.episode.seats import Listed, played, waiting
 
 from emcoop.core.errors import Stall
 from emcoop.core.types import Choice, Interrupt, Limit, Outgoing, Plan, Usage
+from emcoop.envs.base import Grounding, Progress
 from emcoop.envs.cube.actions import Push, WaitFor
 from emcoop.envs.cube.env import make
 from emcoop.episode.latency import LatencyConfig
-from emcoop.log.events import Event
+from emcoop.log.events import Event, UsageFields
 from emcoop.topologies import decentralized, individual
 from emcoop.topologies.base import Speaker
 from emcoop.topologies.debate import make as debate
@@ -183,6 +186,14 @@ def test_the_limit_that_ended_an_episode_is_recorded(tmp_path: Path, limits: dic
     assert outcome.steps == steps
 
 
+def test_the_known_prices_of_a_mixed_team_reach_the_limit_of_money(tmp_path: Path) -> None:
+    env = make(2, "easy", horizon=6)
+    team = [Listed(env, usage=Usage(1, 1, 0, 1, cost)) for cost in (0.1, None)]
+    outcome, events, _ = play(tmp_path, individual.make(TWO), team, env, max_usd=0.35)
+    assert (outcome.limit, outcome.steps, outcome.usage.cost_usd) == (Limit.MONEY, 3, None)
+    assert set(events[-1].payload["usage"]) == set(UsageFields.model_fields)
+
+
 def test_a_protocol_that_never_plans_is_a_stall_that_names_the_agent(tmp_path: Path) -> None:
     class Silent(individual.Individual):
         async def deliberate(self, me: Speaker) -> None:
@@ -226,3 +237,22 @@ def test_episodes_side_by_side_give_the_logs_they_give_alone(tmp_path: Path) -> 
 
     alone = play(tmp_path / "alone", topology, shuffled_team(99), max_steps=6)[2]
     assert set(asyncio.run(together())) == {alone}
+
+
+class Grounded(Listed):
+    """Notes in which state it was asked for a move."""
+
+    asked: tuple[object, ...] = ()
+
+    def act(self, state: Any, action: BaseModel, progress: Progress) -> Grounding:
+        self.asked = (*self.asked, state)
+        return super().act(state, action, progress)
+
+
+def test_a_plan_is_grounded_once_in_each_state(tmp_path: Path) -> None:
+    env = make(2, "easy")
+    team = [Grounded(env, [waiting(6)]), Grounded(env, [waiting(6)])]
+    play(tmp_path, individual.make(TWO), team, env, max_steps=5)
+    for agent in team:
+        assert len(agent.asked) == 5  # the limit ends the episode before the sixth state is looked at
+        assert len({id(state) for state in agent.asked}) == 5

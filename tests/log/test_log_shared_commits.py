@@ -79,3 +79,24 @@ def test_everybody_who_waits_hears_that_the_log_is_full_and_may_try_again(tmp_pa
         assert [type(failure) for failure in asyncio.run(go(store))] == [LogFull] * 3
     assert finished(path) == 3
     assert sqlite3.connect(path).execute("SELECT count(*) FROM events").fetchone() == (1,)
+
+
+def test_an_episode_that_begins_beside_others_is_in_the_log_from_their_next_commit_on(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+
+    def seen() -> list[tuple[int, str]]:
+        with LogReader.open(path) as reader:
+            return [(row.seed, row.status.value) for row in reader.episodes()]
+
+    with LogStore.open(path) as store:
+        first = store.start(cell="c", seed=0, setup={})
+        assert seen() == [(0, "running")]
+        second = store.start(cell="c", seed=1, setup={})
+        second.append("note", {}, cog_time=0, env_step=0)
+        assert seen() == [(0, "running")]
+        first.finish("finished", {})
+        assert seen() == [(0, "finished"), (1, "running")]
+        third = store.start(cell="c", seed=2, setup={})
+        third.finish("finished", {})
+        assert third.id not in (first.id, second.id)
+    assert seen() == [(0, "finished"), (1, "interrupted"), (2, "finished")]

@@ -246,6 +246,36 @@ def test_text_with_a_lone_surrogate_is_kept_visible(tmp_path: Path) -> None:
         assert reader.digest(1) == reader.episodes()[0].digest
 
 
+def test_blobs_that_the_store_has_forgotten_are_still_kept_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emcoop.log.store.REMEMBERED_BLOBS", 2)
+    texts = [f"content {i}" for i in range(10)]
+    path = tmp_path / "log.db"
+    with LogStore.open(path) as store:
+        writer = store.start(cell="c", seed=0, setup={})
+        for _ in range(3):
+            names = [writer.blob(text) for text in texts]
+            writer.flush()
+        assert len(store._known) + len(store._known_before) <= 4
+        writer.finish("finished", {})
+    with LogReader.open(path) as reader:
+        assert reader.check() == []
+        assert [reader.blob(name).decode() for name in names] == texts
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT count(*), count(DISTINCT pack) FROM blobs").fetchone() == (10, 1)
+        assert db.execute("SELECT count(*) FROM packs").fetchone() == (1,)
+
+
+def test_finished_episodes_are_known_by_cell_and_seed_and_others_are_not(tmp_path: Path) -> None:
+    with LogStore.open(tmp_path / "log.db") as store:
+        store.start(cell="c", seed=1, setup={}).finish("finished", {})
+        store.start(cell="d", seed=1, setup={}).finish("finished", {})
+        store.start(cell="c", seed=2, setup={}).finish("failed", {"error": "Stall: agent_0"})
+        store.start(cell="c", seed=3, setup={})
+        assert store.finished() == {("c", 1), ("d", 1)}
+
+
 def test_unknown_episodes_and_blobs_are_named(tmp_path: Path) -> None:
     with LogStore.open(tmp_path / "log.db"):
         pass

@@ -131,11 +131,13 @@ def test_a_click_that_is_under_way_when_the_tables_change_still_counts(
         row = reader.episode(1)
     with LogStore.open(log) as store, Served(log) as server:
         store.start(cell=row.cell, seed=0, setup=row.setup)
+        store.flush()
         page.goto(server.url)
         page.locator("table.episodes").get_by_role("button", name="Seed").hover()
         page.mouse.down()
         with page.expect_response("**/api/run") as answer:
             store.start(cell=row.cell, seed=1, setup=row.setup)
+            store.flush()
         answer.value.finished()
         until(page, DRAWN_TWICE)
         page.mouse.up()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -259,7 +260,7 @@ def _failures(answer: Answer) -> tuple[Failure, ...]:
 def _usage(answer: Answer) -> Usage:
     """What the calls cost together; calls that brought no answer are counted."""
     total = sum((call.completion.usage for call in answer.calls if call.completion), Usage())
-    return Usage(total.input_tokens, total.output_tokens, total.cached_tokens, len(answer.calls), total.cost_usd)
+    return replace(total, calls=len(answer.calls))
 
 
 def make(seat: Seat) -> LlmAgent:

@@ -20,8 +20,9 @@ from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., object])
 
-COMPILED = os.environ.get("EMCOOP_COMPILE", "1") != "0"
-"""``EMCOOP_COMPILE=0`` runs every rule uncompiled: for debugging, and where Numba is not wanted."""
+COMPILED = os.environ.get("EMCOOP_COMPILE", "1") != "0" and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+"""``EMCOOP_COMPILE=0`` runs every rule uncompiled: for debugging, and where Numba is not wanted. So does Numba's own
+switch, ``NUMBA_DISABLE_JIT=1``."""
 
 AT_ONCE, PATIENCE = 0.5, 5.0
 """CPU seconds that one process spends on one function in plain Python, before it is loaded, or compiled: about what

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,10 @@ LARGEST = 10**15
 MOST_VALUES = 200_000
 DEEPEST = 64
 """No configuration that anybody wrote has so many values or is nested so deep; a few lines of aliases can be."""
+
+
+_TAG = "tag:yaml.org,2002:"
+_OLD_BASES = re.compile(r"^[-+]?0[0-9_]|:")
 
 
 class StrictModel(BaseModel):
@@ -86,6 +91,8 @@ def read_yaml(path: Path) -> Any:
 def parse_yaml(text: str, source: str) -> Any:
     """YAML as plain values: mappings, lists, text, finite numbers, true, false and null.
 
+    ``010`` and ``1:30``, which YAML 1.1 takes for 8 and 90, are text, and as a number ``010`` is 10.
+
     Raises ConfigError, which names the source, for bad YAML, a key that is given twice, a value of another kind,
     a whole number beyond LARGEST, and for what is too deep or too large once its aliases are followed.
     """
@@ -110,7 +117,12 @@ def _loader() -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """The safe loader, which would let the last of two equal keys win without a word."""
+        """The safe loader, which would let the last of two equal keys win without a word, and count to 8 or 60."""
+
+        def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+            resolve: Any = super().resolve
+            tag = resolve(kind, value, implicit)
+            return f"{_TAG}str" if tag in (f"{_TAG}int", f"{_TAG}float") and _OLD_BASES.search(value) else tag
 
         def compose_mapping_node(self, anchor: Any) -> Any:
             node = super().compose_mapping_node(anchor)

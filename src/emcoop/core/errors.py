@@ -3,7 +3,7 @@
     EmcoopError                     one clear message that names the thing and the mend
     +-- ConfigError                 a file, flag or parameter that cannot be used
     |   +-- UnknownName             a name that nothing is registered under; says the nearest
-    |   +-- ImpossibleSetup         well-formed, but no team could ever succeed in it
+    |   +-- NotApplicable           an arm that would mean nothing in this world; says why
     +-- MissingDependency           an optional package, model file or key that is not there
     +-- LogError                    a log that cannot be read or written
     |   +-- NewerSchema             written by a later emcoop
@@ -36,8 +36,8 @@ class UnknownName(ConfigError):
     """A name that nothing is registered under."""
 
 
-class ImpossibleSetup(ConfigError):
-    """A set-up in which no team could ever succeed; counted apart from failures to cooperate."""
+class NotApplicable(ConfigError):
+    """An intervention or arm that would mean nothing in this world; a matrix leaves it out and says why."""
 
 
 class MissingDependency(EmcoopError):

@@ -212,13 +212,22 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a decision cost. `cost_usd` is None where no price is known (never zero by assumption)."""
+    """What a decision cost. `cost_usd` is None where no price is known (never zero by assumption).
+
+    `part_usd` is of a sum that has no known price: what the parts cost whose prices are known. It is not logged.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     calls: int = 0
     cost_usd: float | None = 0.0
+    part_usd: float = field(default=0.0, metadata={"logged": False})
+
+    @property
+    def known_usd(self) -> float:
+        """What is known to have been spent; more may have been where `cost_usd` is None."""
+        return self.part_usd if self.cost_usd is None else self.cost_usd
 
     def __add__(self, other: Usage) -> Usage:
         known = self.cost_usd is not None and other.cost_usd is not None
@@ -227,7 +236,8 @@ class Usage:
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
             self.calls + other.calls,
-            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            self.known_usd + other.known_usd if known else None,
+            0.0 if known else self.known_usd + other.known_usd,
         )
 
 

@@ -92,6 +92,8 @@ class Clock:
     _heap: list[tuple[Micros, int, int, _Entry, Any]] = field(default_factory=list)
     _waiting: list[_Entry] = field(default_factory=list)
     _flying: dict[asyncio.Future[Any], tuple[_Entry, Micros, int, Work[Any]]] = field(default_factory=dict)
+    _down: deque[asyncio.Future[Any]] = field(default_factory=deque)
+    _expected: asyncio.Future[None] | None = None
 
     def _next(self) -> int:
         self._sequence += 1
@@ -152,6 +154,8 @@ class Clock:
         while True:
             while self._ready:
                 self._step(*self._ready.popleft())
+            if not self._waiting:
+                return
             woken = [e for e in self._waiting if e.waiting is not None and e.waiting.condition()]
             if not woken:
                 return
@@ -175,6 +179,7 @@ class Clock:
                 return
             task = asyncio.ensure_future(operation.job())
             self._flying[task] = (entry, self.now, self._next(), operation)
+            task.add_done_callback(self._touch_down)
         elif isinstance(operation, Sleep):
             heapq.heappush(self._heap, (self.now + operation.duration, entry.index, self._next(), entry, None))
         elif isinstance(operation, Until):
@@ -187,10 +192,18 @@ class Clock:
                 "real work belongs into an agent's faculty"
             )
 
+    def _touch_down(self, task: asyncio.Future[Any]) -> None:
+        self._down.append(task)
+        if self._expected is not None and not self._expected.done():
+            self._expected.set_result(None)
+
     async def _land(self) -> None:
         """Wait for real work; what has finished gets its place on the heap by its declared latency."""
-        finished, _ = await asyncio.wait(self._flying, return_when=asyncio.FIRST_COMPLETED)
-        for task in finished:
+        if not self._down:
+            self._expected = asyncio.get_running_loop().create_future()
+            await self._expected
+        while self._down:
+            task = self._down.popleft()
             place = self._flying.pop(task)
             self._landed(task.result(), *place)
 
@@ -205,6 +218,7 @@ class Clock:
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
         self._flying.clear()
+        self._down.clear()
         for entry in [e for e, _ in self._ready] + [h[3] for h in self._heap] + self._waiting:
             if entry.fiber is not None:
                 entry.fiber.close()

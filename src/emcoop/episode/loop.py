@@ -60,7 +60,8 @@ TURN_S = 0.005
 class Limits(StrictModel):
     """Budgets of one episode beside the environment's horizon; None is no limit. Checked between steps.
 
-    `wall_clock_s` is real time and therefore not repeatable: where it fires, the log says so.
+    `max_usd` counts known prices only. `wall_clock_s` is real time and therefore not repeatable: where it fires, the
+    log says so.
     """
 
     max_steps: int | None = Field(default=None, ge=1)
@@ -121,6 +122,7 @@ class Table:
         self.seed = seed
         self.latency = latency
         self.limits = limits
+        self._bounded = any(b is not None for b in (limits.max_tokens, limits.max_usd, limits.wall_clock_s))
         self.clock = Clock()
         self.step = 0
         self.state: Any = env.reset(seed) if state is None else state
@@ -195,6 +197,12 @@ class Table:
             await self.clock.close()
         return self._finish(limit, message)
 
+    def leave(self) -> None:
+        """Part from the seats and the post, which refer back: what an episode held is freed at once, not when Python
+        next looks for cycles. Nothing can be played any more."""
+        self.seats.clear()
+        del self.post
+
     async def _give_way(self) -> None:
         """Steps that wait for nothing real must not hold up other episodes, nor the keyboard. Nothing hangs on it."""
         now = time.monotonic()
@@ -204,7 +212,7 @@ class Table:
 
     def _deliberate(self, seats: list[SeatState]) -> None:
         """Everybody without a plan starts its turn; who else is not ready keeps the rest waiting."""
-        self.deliberating = tuple(seat.agent for seat in seats)
+        self.deliberating = tuple([seat.agent for seat in seats])
         for seat in seats:
             seat.begin(Stage.REASON)
         if not self._all_ready():
@@ -243,10 +251,13 @@ class Table:
 
     def _ready(self, seat: SeatState) -> bool:
         """Whether the joint step need not wait for this seat: it has a plan, or it is not its turn."""
-        return seat.ready or (not seat.busy and seat.agent not in self._acting)
+        return not seat.busy and (seat.active is not None or seat.agent not in self._acting)
 
     def _all_ready(self) -> bool:
-        return all(self._ready(seat) for seat in self.seats.values())
+        for seat in self.seats.values():  # noqa: SIM110 - asked several times a step: twice as fast as `all`
+            if not self._ready(seat):
+                return False
+        return True
 
     def _deliver(self, message: Message, recipient: AgentId) -> None:
         seat = self.seats[recipient]
@@ -279,9 +290,10 @@ class Table:
     async def _step(self) -> Limit | None:
         """One joint step; returns what ends the episode, if anything does."""
         actions = {agent: self._move(seat) for agent, seat in self.seats.items()}
-        labels = {agent: seat.active.label for agent, seat in self.seats.items() if seat.active}
+        plans = {agent: seat.active for agent, seat in self.seats.items() if seat.active}
+        labels = {agent: plan.label for agent, plan in plans.items()}
+        begun = {agent: plan.progress.steps == 0 for agent, plan in plans.items()}
         named = {agent: seat.task for agent, seat in self.seats.items()}
-        begun = {agent: seat.active.progress.steps == 0 for agent, seat in self.seats.items() if seat.active}
         tasks = self.env.constraints(self.state, actions, frozenset(named.values()))
         await self.clock.run(lambda: False, deadline=self.clock.now + self._step_us)
         transition = self.env.step(self.state, actions)
@@ -351,10 +363,13 @@ class Table:
         return None
 
     def _spent(self) -> Limit | None:
-        usage, limits = self.usage(), self.limits
+        limits = self.limits
+        if not self._bounded:
+            return None
+        usage = self.usage()
         if limits.max_tokens is not None and usage.input_tokens + usage.output_tokens >= limits.max_tokens:
             return Limit.TOKENS
-        if limits.max_usd is not None and (usage.cost_usd or 0.0) >= limits.max_usd:
+        if limits.max_usd is not None and usage.known_usd >= limits.max_usd:
             return Limit.MONEY
         if limits.wall_clock_s is not None and time.monotonic() - self._started >= limits.wall_clock_s:
             return Limit.WALL_CLOCK
@@ -396,6 +411,8 @@ class Table:
         gains: dict[AgentId, Json] = {}
         for agent, now in after.items():
             before = self._capabilities[agent]
+            if now.tools == before.tools and now.skills == before.skills:
+                continue
             more = [name for name, count in now.tools.items() if count > before.tools.get(name, 0)]
             gained = sorted(more) + sorted(now.skills - before.skills)
             if gained:

@@ -55,6 +55,8 @@ class ActivePlan:
     progress: Progress = field(default_factory=Progress)
     executed: int = 0
     begun: bool = False
+    grounded: tuple[Any, Progress, Move] | None = None
+    """The state and the progress in which it was grounded last, and the move that came of it."""
 
     @property
     def action(self) -> BaseModel:
@@ -152,17 +154,24 @@ class SeatState:
         return [m.id for m in self._unread if interrupts(m.sender)]
 
     def next_move(self) -> Move | None:
-        """Ground the active plan until it wants a primitive; None when the plan has ended (and says how)."""
-        while self.active is not None:
-            active = self.active
+        """Ground the active plan until it wants a primitive; None when the plan has ended (and says how).
+
+        In one state it is grounded again only when its progress or the agent's mind has changed.
+        """
+        state = self.table.state
+        while (active := self.active) is not None:
+            known = active.grounded
+            if known is not None and known[0] is state and known[1] is active.progress:
+                return known[2]
             if not active.begun:
                 active.begun = True
                 self._record_action("start", None)
-            outcome = self.mind.act(self.table.state, active.action, active.progress)
+            outcome = self.mind.act(state, active.action, active.progress)
             if isinstance(outcome, Primitive):
                 before = active.progress
                 if outcome.memo is not before.memo:
                     active.progress = Progress(before.steps, outcome.memo, before.heard)
+                active.grounded = state, active.progress, outcome.action
                 return outcome.action
             if isinstance(outcome, Done):
                 self._record_action("end", None)
@@ -178,10 +187,11 @@ class SeatState:
 
     def executed(self) -> None:
         """One primitive of the current action has been executed."""
-        if self.active is not None:
-            self.active.executed += 1
-            before = self.active.progress
-            self.active.progress = Progress(before.steps + 1, before.memo, before.heard)
+        active = self.active
+        if active is not None:
+            active.executed += 1
+            before = active.progress
+            active.progress = Progress(before.steps + 1, before.memo, before.heard)
 
     def end_plan(self, outcome: str, failure: Failure | None = None) -> None:
         """The active plan is over: ``done``, ``failed``, ``replaced`` or ``truncated``."""
@@ -288,6 +298,8 @@ class SeatState:
             self._unread.clear()
         decision = await Work(lambda: call(view), lambda d: self.table.latency(self.agent, d), self._instant)
         self.usage = self.usage + decision.usage
+        if self.active is not None:
+            self.active.grounded = None
         record_decision(self.table, self.agent, faculty, view, decision)
         self.table.watch(self.table.step)
         if decision.fatal is not None:

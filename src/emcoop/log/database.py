@@ -26,6 +26,10 @@ PATIENCE_MS = 5_000
 NEARLY_FULL = 1 << 16
 """Input/output errors on a device with less than this many bytes free are put down to the lack of space."""
 
+CHECKPOINT_PAGES = 4000
+"""So many changed pages (16 MB) are gathered beside the file before they are brought into it: names of blobs are spread
+over all of their table, and what is changed often is then written once."""
+
 TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE episodes(
@@ -141,6 +145,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     if db.execute("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
         raise LogLocked(f"{path}: the log cannot be switched to concurrent writing; another program holds it open")
     db.execute("PRAGMA synchronous=NORMAL")
+    db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
     migrate(db, path)
 
 

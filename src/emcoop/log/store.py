@@ -12,6 +12,7 @@ import hashlib
 import sqlite3
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,7 +23,7 @@ from emcoop.core.types import AgentId, Json, Micros
 from emcoop.log.database import open_for_writing, transaction, translated
 from emcoop.log.events import EpisodeRow, Status
 from emcoop.log.lock import WriterLock, cannot_write
-from emcoop.log.packing import ZSTD, Packer, pack_dictionary, unpack_dictionary
+from emcoop.log.packing import LEVEL, SMALL_LEVEL, ZSTD, Packer, pack_dictionary, unpack_dictionary
 from emcoop.log.reader import read_episodes
 from emcoop.log.writer import EpisodeWriter
 
@@ -51,10 +52,27 @@ ASKED_AT_ONCE = 500
 End = tuple[Status, str, str, int]
 """How an episode ended: status, digest, outcome, and its number."""
 
+BEGUN = "INSERT OR IGNORE INTO episodes(id, cell, seed, status, setup) VALUES (?, ?, ?, ?, ?)"
 ENDED = "UPDATE episodes SET status = ?, digest = ?, outcome = ? WHERE id = ?"
 
-REMEMBERED_BLOBS = 200_000
-"""Of so many blobs the store knows that it has kept them already; a forgotten one is only compressed again."""
+REMEMBERED_BLOBS = 100_000
+"""Of so many blobs, and of as many before them, the store knows that it has kept them already: at most 30 MB. Of a
+forgotten one the log is asked at the next commit."""
+
+
+class _Dictionaries:
+    """Those that the next commit adds. Apart from the store, so that packers do not refer back to it: a closed store is
+    freed at once."""
+
+    def __init__(self, last: int) -> None:
+        self.fresh: list[tuple[int, str, bytes]] = []
+        self._last = last
+
+    def keep(self, purpose: str, data: bytes) -> int:
+        """Take this one; returns its number."""
+        self._last += 1
+        self.fresh.append((self._last, purpose, pack_dictionary(data)))
+        return self._last
 
 
 class LogStore:
@@ -72,14 +90,18 @@ class LogStore:
         self._blobs: list[tuple[bytes, int, int, int]] = []
         self._packs: list[tuple[int, int, bytes]] = []
         self._last_pack = db.execute("SELECT max(id) FROM packs").fetchone()[0] or 0
-        self._dictionaries: list[tuple[int, str, bytes]] = []
-        self._last_dictionary = db.execute("SELECT max(id) FROM dictionaries").fetchone()[0] or ZSTD
-        self._blob_packer = self._packer("blob", BLOB_LEAST)
-        self._event_packer = self._packer("event", EVENT_LEAST)
-        self._known: dict[bytes, None] = {}
+        self._dictionaries = _Dictionaries(db.execute("SELECT max(id) FROM dictionaries").fetchone()[0] or ZSTD)
+        self._blob_packer = self._packer("blob", BLOB_LEAST, LEVEL)
+        self._event_packer = self._packer("event", EVENT_LEAST, SMALL_LEVEL)
+        self._known: set[bytes] = set()
+        self._known_before: set[bytes] = set()
         self._writers: dict[tuple[str, int], EpisodeWriter] = {}
+        self._begun: list[tuple[int, str, int, Status, str]] = []
+        self._last_episode = db.execute("SELECT max(id) FROM episodes").fetchone()[0] or 0
         self._ends: list[End] = []
         self._waiting: list[asyncio.Future[None]] = []
+        self._due: asyncio.AbstractEventLoop | None = None
+        """Where the next shared commit of ends is due."""
         self._closed = False
         self._committed = time.monotonic()
 
@@ -111,18 +133,12 @@ class LogStore:
             lock.release()
             raise
 
-    def _packer(self, purpose: str, least: int) -> Packer:
+    def _packer(self, purpose: str, least: int, level: int) -> Packer:
         """A packer that goes on with the log's latest dictionary for this purpose."""
         query = "SELECT id, data FROM dictionaries WHERE purpose = ? ORDER BY id DESC LIMIT 1"
         row = self._db.execute(query, (purpose,)).fetchone()
         latest = None if row is None else (row[0], unpack_dictionary(row[1]))
-
-        def keep(data: bytes) -> int:
-            self._last_dictionary += 1
-            self._dictionaries.append((self._last_dictionary, purpose, pack_dictionary(data)))
-            return self._last_dictionary
-
-        return Packer(keep, latest, least=least)
+        return Packer(partial(self._dictionaries.keep, purpose), latest, least=least, level=level)
 
     def __enter__(self) -> LogStore:
         return self
@@ -163,14 +179,20 @@ class LogStore:
                 raise
 
     def episodes(self) -> list[EpisodeRow]:
-        """All episodes of the log, in the order they were begun."""
+        """All episodes of the log, in the order they were begun; what is buffered is committed first."""
+        self.flush()
         with translated(self.path):
             return read_episodes(self._db, self.path)
 
-    def start(self, *, cell: str, seed: int, setup: Mapping[str, Json]) -> EpisodeWriter:
-        """Begin the episode of this cell and seed.
+    def finished(self) -> set[tuple[str, int]]:
+        """Cell and seed of every finished episode; without reading the set-ups and outcomes, which may be many."""
+        with translated(self.path):
+            return set(self._db.execute("SELECT cell, seed FROM episodes WHERE status = ?", (Status.FINISHED,)))
 
-        An earlier attempt that did not finish is replaced: its events are deleted in the same commit. Raises
+    def start(self, *, cell: str, seed: int, setup: Mapping[str, Json]) -> EpisodeWriter:
+        """Begin the episode of this cell and seed; beside others that are being written, by their next commit.
+
+        An earlier attempt that did not finish is replaced: its events are deleted in a commit of their own. Raises
         LogError when the episode is being written or is finished.
         """
         if (cell, seed) in self._writers:
@@ -181,13 +203,18 @@ class LogStore:
             ).fetchone()
             if row is not None and row[1] == Status.FINISHED:
                 raise LogError(f"{self.path}: the episode of cell {cell} with seed {seed} is finished already")
-            with transaction(self._db):
-                if row is not None:
+            if row is not None:
+                with transaction(self._db):
                     self._delete(row[0])
-                values = (cell, seed, Status.RUNNING, canonical_json(setup).decode())
-                cursor = self._db.execute("INSERT INTO episodes(cell, seed, status, setup) VALUES (?, ?, ?, ?)", values)
-        assert cursor.lastrowid is not None
-        writer = EpisodeWriter(self, cursor.lastrowid, cell, seed)
+        self._last_episode += 1
+        self._begun.append((self._last_episode, cell, seed, Status.RUNNING, canonical_json(setup).decode()))
+        if not self._writers:
+            try:
+                self._commit()
+            except LogError:
+                self._begun.pop()
+                raise
+        writer = EpisodeWriter(self, self._last_episode, cell, seed)
         self._writers[cell, seed] = writer
         return writer
 
@@ -198,8 +225,17 @@ class LogStore:
 
     def flush(self) -> None:
         """Commit everything that was appended. Raises LogFull; the buffer is kept then, for another try."""
-        if self._events or self._packed or self._contents or self._packs or self._ends:
+        if self._begun or self._events or self._packed or self._contents or self._packs or self._ends:
             self._commit()
+
+    def sync(self) -> bool:
+        """Commit everything that was appended, and write it through to the disk: it survives a loss of power then.
+
+        False where a reader that is in the middle of something is in the way: it may then survive that, or not.
+        """
+        self.flush()
+        with translated(self.path):
+            return not self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
     def _commit(self, *ends: End) -> None:
         """Commit what was appended and, in the same transaction, the ends of episodes."""
@@ -208,17 +244,19 @@ class LogStore:
         self._pack_events()
         with translated(self.path), transaction(self._db):
             # A flush that an interrupt cut off after its commit is repeated by the next one: it then changes nothing.
-            self._db.executemany("INSERT OR IGNORE INTO dictionaries VALUES (?, ?, ?)", self._dictionaries)
+            self._db.executemany(BEGUN, self._begun)
+            self._db.executemany("INSERT OR IGNORE INTO dictionaries VALUES (?, ?, ?)", self._dictionaries.fresh)
             self._db.executemany("INSERT OR IGNORE INTO packs VALUES (?, ?, ?)", self._packs)
             self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?)", self._blobs)
             self._db.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._packed)
             self._db.executemany("INSERT OR IGNORE INTO host VALUES (?, ?, ?)", self._host)
             self._db.executemany(ENDED, (*self._ends, *ends))
+        self._begun.clear()
         self._packed.clear()
         self._host.clear()
         self._blobs.clear()
         self._packs.clear()
-        self._dictionaries.clear()
+        self._dictionaries.fresh.clear()
         self._ends.clear()
         self._settle(None)
         self._committed = time.monotonic()
@@ -297,12 +335,12 @@ class LogStore:
     def _keep(self, content: bytes) -> str:
         digest = hashlib.sha256(content)
         key = digest.digest()
-        if key not in self._known:
+        if key not in self._known and key not in self._known_before:
             self._contents.append((key, content))
             self._content_bytes += len(content)
             if len(self._known) >= REMEMBERED_BLOBS:
-                self._known.pop(next(iter(self._known)))
-            self._known[key] = None
+                self._known_before, self._known = self._known, set()
+            self._known.add(key)
             if self._content_bytes >= FLUSH_BYTES:
                 self.flush()
         return digest.hexdigest()
@@ -322,7 +360,9 @@ class LogStore:
         del self._writers[writer.cell, writer.seed]
         self._ends.append((status, digest, canonical_json(outcome).decode(), writer.id))
         self._waiting.append(committed)
-        loop.call_later(SHARED_S, self._commit_ends)
+        if self._due is not loop:
+            self._due = loop
+            loop.call_later(SHARED_S, self._commit_ends)
         try:
             await committed
         except LogError:
@@ -330,6 +370,7 @@ class LogStore:
             raise
 
     def _commit_ends(self) -> None:
+        self._due = None
         if not self._ends or self._closed:
             return
         try:

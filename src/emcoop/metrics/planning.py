@@ -33,7 +33,10 @@ def m9_plans(trace: Trace) -> Value:
 
 @metric("M10", "plan interruptions", "interruptions", Direction.NONE)
 def m10_interruptions(trace: Trace) -> Value:
-    """P^int: how often a message interrupted an active plan (I was entered). Paper, section 5.2."""
+    """P^int: how often messages interrupted an active plan. Paper, section 5.2.
+
+    One that arrives while the agent still answers another interrupts again, without I being entered again.
+    """
     return float(trace.interruptions)
 
 

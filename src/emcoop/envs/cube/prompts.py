@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from emcoop.core.config import nearest
 from emcoop.core.errors import ConfigError
 
@@ -56,6 +58,7 @@ _TEXTS = {"full": _FULL, "short": _SHORT, "story": _STORY}
 VARIANTS = tuple(_TEXTS)
 
 
+@lru_cache(maxsize=64)
 def rules(variant: str, side: int, horizon: int) -> str:
     """The rules in this wording. Raises ConfigError for an unknown one."""
     if variant not in _TEXTS:
