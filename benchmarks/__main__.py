@@ -27,8 +27,8 @@ NAMES = (
     "exchange_episode",
 )
 
-SOAK = "soak"
-"""What scripts/soak.py has found stays until it is run again."""
+KEPT = ("soak", "alarms")
+"""What scripts/soak.py and benchmarks/alarms.py have found stays until they are run again."""
 
 
 def main(argv: list[str]) -> int:
@@ -57,7 +57,7 @@ def run(names: list[str]) -> int:
     """Each benchmark in a process of its own; a run of all begins with no figures. Returns how many broke."""
     print(machine_line(), flush=True)
     for path in results_folder().glob("*.json"):
-        if path.stem in names or not (names or path.stem == SOAK):
+        if path.stem in names or not (names or path.stem in KEPT):
             path.unlink()
     broken = []
     for name in names or NAMES:

@@ -22,7 +22,7 @@ def write_page(folder: Path, path: Path = PAGE) -> str:
     """Write the page from the results in this folder; returns its text."""
     found = [result for file in sorted(folder.glob("*.json")) if (result := read(file)) is not None]
     soaks = [result for result in found if "verdicts" in result]
-    text = page([result for result in found if "verdicts" not in result], soaks[0] if soaks else None)
+    text = page([result for result in found if "figures" in result], soaks[0] if soaks else None)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return text
@@ -160,18 +160,20 @@ def _growth(figures: Mapping[tuple[str, str], Figure]) -> Iterable[str]:
 def _soak(found: Result | None) -> Iterable[str]:
     yield "## Soak"
     yield _wrapped(
-        "`python scripts/soak.py --json benchmarks/results/soak.json` plays a mixed run twice in a worker process "
-        "under limits on memory and open files, once undisturbed and once killed at random moments, and compares. "
-        "Bounded caches are emptied before memory is read, and every four rounds begin a new log: a process that keeps "
-        "both grows until the caches are full, and with its log."
+        "`python scripts/soak.py --json benchmarks/results/soak.json` plays rounds of nine mixed episodes into one "
+        "log, in a worker process under limits on memory and open files, once undisturbed and, for its first rounds, "
+        "once killed at random moments, and compares. Nothing is emptied or begun anew for the measurement. While "
+        "bounded caches fill, in the first half, memory grows; growth is judged in the second half, by the upper end "
+        "of the slope's 95% interval (Theil-Sen, of the medians of ten groups of rounds)."
     )
     if found is None:
         yield f"{NOT_MEASURED.capitalize()} here."
         return
     limits = found["limits"]
     yield _wrapped(
-        f"{found['at']}: {found['minutes']:.0f} simulated minutes, {found['episodes']} episodes, {found['events']:,} "
-        f"events, {found['kills']} kills; at most {limits['memory_mb']:,} MB of address space and {limits['files']} "
+        f"{found['at']}: {found['minutes']:,.0f} simulated minutes, {found['episodes']:,} episodes in "
+        f"{found['rounds']:,} rounds, {found['events']:,} events; {found['kills']} kills in the first "
+        f"{found['killed_rounds']} rounds; at most {limits['memory_mb']:,} MB of address space and {limits['files']} "
         "open files."
     )
     lines = [f"| {v['what']} | {v['found']} | {'yes' if v['good'] else '**no**'} |" for v in found["verdicts"]]

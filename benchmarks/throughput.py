@@ -3,6 +3,10 @@
 The model is a function that sleeps, so the figures are emcoop's own: prompts, parsing, the loop and the log. An episode
 asks twice, a second each, so 1,000 in flight are at best 500 a second. Two things bound what is reached: those seconds,
 and the processor. Both bounds are told: an ideal that forgets the processor cannot be reached by one that is busy.
+
+Two processes are measured in two ways: each with waves of its own, from a common start to the end of both; and as
+``emcoop run --workers 2``, from its beginning to its end, with what that adds: starting the workers, which import and
+load compiled rules, telling their parent, and joining their logs.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ from typing import Any
 from benchmarks.common import record, script, told
 from emcoop.core.memory import fewer_collections
 from emcoop.episode.setup import SeatConfig, Setup
-from emcoop.experiment.study import play_episode
+from emcoop.experiment.study import Study, play_episode
+from emcoop.experiment.workers import play_in_processes
 from emcoop.log.store import LogStore
 from emcoop.models.base import Model
 from emcoop.models.scripted import ScriptedModel
@@ -113,6 +118,17 @@ def side_by_side(processes: int) -> float:
     return time.perf_counter() - begun
 
 
+def as_workers(processes: int) -> float:
+    """Seconds that the executor takes for the same number of episodes, from nothing to one log."""
+    seat = SeatConfig(agent="llm", model="scripted:benchmarks.throughput:answer")
+    study = Study(cells=(SETUP.model_copy(update={"team": (seat,)}),), seeds=tuple(range(WAVES * FLIGHT)))
+    with tempfile.TemporaryDirectory() as name:
+        begun = time.perf_counter()
+        errors = play_in_processes(study, Path(name), workers=processes, jobs=FLIGHT // processes, calls=2 * FLIGHT)
+        assert not errors, errors[0]
+        return time.perf_counter() - begun
+
+
 def main() -> dict[str, float]:
     """Print and return the shares of the ideal throughput, what an episode costs, and the peak memory in MB."""
     sleeping, instant = ScriptedModel(answer), ScriptedModel(lambda *_: PLAN)
@@ -127,7 +143,7 @@ def main() -> dict[str, float]:
 
         ideal = WAVES * IDEAL_S
         bound = max(ideal, steady.cpu_s)
-        two = side_by_side(2)
+        two, workers = side_by_side(2), as_workers(2)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         why = f"the processor alone takes {steady.cpu_s:.1f} s for what the answers take {ideal:.0f} s"
         figures = (
@@ -137,6 +153,8 @@ def main() -> dict[str, float]:
                    what="the same, against the larger one of both bounds: the answers' seconds and the processor's"),
             record("share_of_ideal_2", ideal / two, "", more_is_better=True,
                    what=f"share of the ideal throughput, {FLIGHT} in flight, in two processes with a log each"),
+            record("share_of_ideal_workers", ideal / workers, "", more_is_better=True,
+                   what="the same as `emcoop run --workers 2`, starting the workers and joining their logs included"),
             record("share_of_ideal_burst", IDEAL_S / burst.wall_s, "", more_is_better=True,
                    what=f"share of the ideal throughput, {FLIGHT} that begin at one moment, none after them"),
             record("cpu_ms_per_episode", alone.cpu_s / WARM * 1e3, "ms",

@@ -1,12 +1,15 @@
-"""The worker of scripts/soak.py, its model and the server that answers for one: ``soak_worker.py FOLDER URL SEED ...``.
+"""The worker of scripts/soak.py, its model and the server that answers for one.
 
-It plays rounds, every cell of the mix with one seed each, and notes after each round what it holds.
+``soak_worker.py FOLDER URL SEED ROUNDS`` plays rounds, every cell of the mix with one seed each, into one log, and
+notes after each round what it holds. Nothing is emptied or begun anew for the measurement: caches fill and the log
+grows as in a run of one's own.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import ctypes
 import gc
 import hashlib
 import json
@@ -17,30 +20,25 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from emcoop.episode.loop import Limits
 from emcoop.episode.setup import SeatConfig, Setup
 from emcoop.experiment.study import Study, play
-from emcoop.log.reader import LogReader
 
 REFUSED = 64
 """The server answers about one of so many requests with 429 first."""
 
-ROUNDS_PER_LOG = 4
-"""A run folder takes so many rounds. Opening one to go on reads all its episodes, so memory would follow its size."""
-
 STEPS = 15
 """No episode is longer: short ones begin and end often."""
 
-SECOND = 1_000_000
+SEEDS = 1000
+"""There are no more rounds than this: every soak's own seed has so many for its episodes."""
+
 BEGUN = "begun"
 """A worker makes this file when it begins to play."""
-
-Remembering = type(lru_cache(lambda: None))
 
 
 def answer(turns: Sequence[Any], schema: Any = None, settings: Any = None) -> str:
@@ -162,49 +160,48 @@ def cells(url: str) -> list[Setup]:
     ]
 
 
-def work(folder: Path, url: str, until_s: float, rounds: int | None, seed: int) -> None:
-    """Play rounds (every cell with one seed each) until `until_s` of simulated time, or so many rounds, are finished.
+def seeds_of(seed: int, rounds: int) -> range:
+    """The seeds of the episodes of so many rounds, in order."""
+    return range(seed * SEEDS, seed * SEEDS + rounds)
 
-    After each round a line with memory, open files and simulated time goes into ``samples.jsonl``.
-    """
 
+def work(folder: Path, url: str, rounds: int, seed: int) -> None:
+    """Play so many rounds, every cell with one seed each. After each, a line of what is held goes into
+    ``samples.jsonl``."""
     mix = cells(url)
     (folder / BEGUN).touch()
-    number, simulated = 0, 0.0
-    while number < rounds if rounds is not None else simulated < until_s:
-        study = Study(cells=tuple(mix), seeds=(seed * 1000 + number,))
-        log = folder / f"run{number // ROUNDS_PER_LOG:04}"
-        errors = asyncio.run(play(study, log, jobs=4))
+    for number, episode_seed in enumerate(seeds_of(seed, rounds), 1):
+        errors = asyncio.run(play(Study(cells=tuple(mix), seeds=(episode_seed,)), folder, jobs=4))
         if errors:
             raise SystemExit(f"an episode failed: {errors[0]}")
-        number += 1
-        simulated += simulated_s(log / "log.db", set(study.seeds))
-        empty_caches()
         gc.collect()
-        sample = {"pid": os.getpid(), "round": number, "simulated_s": simulated, "at": time.time(), **held()}
+        sample = {"pid": os.getpid(), "round": number, "at": time.time(), **held()}
         with (folder / "samples.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(sample) + "\n")
 
 
-def empty_caches() -> None:
-    """Forget what functions remember within bounds: filling up is no leak, and would hide one for many rounds."""
-    for thing in gc.get_objects():
-        if type(thing) is Remembering and thing.__module__.startswith("emcoop."):
-            thing.cache_clear()
+MALLINFO = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+
+
+class Mallinfo(ctypes.Structure):
+    """What glibc's ``mallinfo2`` returns, in bytes (see its manual page)."""
+
+    _fields_: ClassVar = [(name, ctypes.c_size_t) for name in MALLINFO]
 
 
 def held() -> dict[str, float]:
-    """What this process holds: resident memory in MB and open files."""
+    """What this process holds: resident memory and the part of the C library's that is in use, both in MB, blocks that
+    Python has allocated, and open files. Needs Linux with glibc."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return {"rss_mb": pages * resource.getpagesize() / 1e6, "fds": len(os.listdir("/proc/self/fd"))}
-
-
-def simulated_s(log: Path, seeds: set[int]) -> float:
-    """Simulated seconds in the episodes of these seeds."""
-
-    with LogReader.open(log) as reader:
-        ends = [reader.last(row.id) for row in reader.episodes() if row.seed in seeds]
-    return sum(end.cog_time for end in ends if end is not None) / SECOND
+    mallinfo2 = ctypes.CDLL(None).mallinfo2
+    mallinfo2.restype = Mallinfo
+    native = mallinfo2()
+    return {
+        "rss_mb": pages * resource.getpagesize() / 1e6,
+        "native_mb": (native.uordblks + native.hblkhd) / 1e6,
+        "blocks": sys.getallocatedblocks(),
+        "fds": len(os.listdir("/proc/self/fd")),
+    }
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -213,10 +210,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("url")
     parser.add_argument("seed", type=int)
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--rounds", type=int)
+    parser.add_argument("rounds", type=int)
     given = parser.parse_args(argv)
-    work(given.folder, given.url, given.minutes * 60, given.rounds, given.seed)
+    work(given.folder, given.url, given.rounds, given.seed)
 
 
 if __name__ == "__main__":

@@ -153,8 +153,9 @@ def test_what_the_soak_found_stands_on_the_page_and_survives_a_run_of_the_benchm
     ]
     limits = {"memory_mb": 4096, "files": 64}
     found = {"at": "2026-01-01", "minutes": 60.2, "episodes": 9, "events": 10, "kills": 3, "limits": limits}
+    found |= {"rounds": 1, "killed_rounds": 1}
     (results / "soak.json").write_text(json.dumps({**found, "verdicts": verdicts}))
     text = write_page(results, results / "performance.md")
     assert line(text, "memory does not grow") == "| memory does not grow | +0.1 MB a round | yes |"
     assert line(text, "no event is missing") == "| no event is missing | 9 of 10 | **no** |"
-    assert runner.SOAK not in runner.NAMES
+    assert not set(runner.KEPT) & set(runner.NAMES)

@@ -61,6 +61,10 @@ def test_a_price_that_nobody_knows_is_not_called_nothing() -> None:
     meter = Meter(now=Clock())
     meter(Progress(CELL, 0, done=1, total=2, outcome=WON, spent=Usage(100, 10, 0, 1, None)))
     assert meter.lines() == ["price unknown and 110 tokens spent"]
+    mixed = Usage(100, 10, 0, 1, None) + Usage(cost_usd=0.5)
+    meter = Meter(Caps(usd=2.0), now=Clock())
+    meter(Progress(CELL, 0, done=1, total=2, outcome=WON, spent=mixed))
+    assert meter.lines() == ["$0.50 of known prices and 110 tokens spent", "caps leave $1.50"]
 
 
 def test_failures_are_counted_and_an_episode_that_is_over_is_not_running() -> None:

@@ -1,10 +1,12 @@
 """What is printed is what was meant."""
 
+import json
+
 import pytest
 from rich.table import Table
 
 from emcoop.cli import app
-from emcoop.cli.output import console, say
+from emcoop.cli.output import console, print_json, say
 from emcoop.core.errors import ModelUnavailable
 
 
@@ -21,6 +23,14 @@ def test_brackets_in_names_are_printed_as_they_are(capsys: pytest.CaptureFixture
     table.add_row("protocol:text=be [/kind] [red]now")
     console().print(table)
     assert "protocol:text=be [/kind] [red]now" in capsys.readouterr().out
+
+
+def test_half_of_a_cut_emoji_is_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    value = {"error": "refused: \ud83d", "name": "Zoë"}
+    print_json(value)
+    shown = capsys.readouterr().out
+    assert shown.encode() == b'{\n  "error": "refused: \\ud83d",\n  "name": "Zo\xc3\xab"\n}\n'
+    assert json.loads(shown) == value
 
 
 def test_what_a_provider_says_cannot_steer_the_terminal(

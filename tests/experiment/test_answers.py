@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from emcoop.cli import comparing, explaining, forking, reporting, running
+from emcoop.cli import comparing, decomposing, explaining, forking, reporting, running
 from emcoop.core.errors import ConfigError
 from emcoop.experiment.matrix import Matrix, read_matrix
 from emcoop.experiment.study import play
@@ -83,18 +83,48 @@ def test_gap_prints_teams_between_floor_and_ceiling(run: Path, capsys: pytest.Ca
     assert "centralized" in capsys.readouterr().out
 
 
+def test_gap_lays_teams_on_the_scale_of_their_own_world(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for settings in ({}, {"limits": {"max_steps": 40}}):
+        matrix = Matrix(env="cube", level="hard", topology="debate", seeds="0-2", set=settings)
+        assert asyncio.run(play(matrix.study(), tmp_path)) == []
+    explaining.gap(tmp_path, "progress", json=False)
+    heads = [line.strip() for line in capsys.readouterr().out.splitlines() if "floor" in line]
+    assert [head.partition("; ")[0] for head in heads] == [
+        "cube hard, 3 agents, no options",
+        "cube hard, 3 agents, max_steps 40",
+    ]
+
+
 def test_decompose_plays_the_swaps_and_names_the_seat(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     explaining.explain(run, None, 20, json=True)
     cell = next(i["cell"] for i in printed(capsys)["cells"] if "incompetent" in i["name"])
     where: dict[str, Any] = {"by": "seats", "seat": None, "source": "oracle", "metric": "steps", "seeds": "dev:8"}
-    explaining.decomposition(run, cell, **where, jobs=2, json=True)
+    decomposing.decomposition(run, cell, **where, jobs=2, json=True)
     found = printed(capsys)
     assert found["culprit"]["factors"] == ["agent_2"]
     shapley = {e["factors"][0]: e["mean"] for e in found["shapley"]}
     assert max(shapley, key=lambda name: shapley[name]) == "agent_2"
     assert sum(shapley.values()) == pytest.approx(found["all"]["mean"] - found["base"]["mean"])
     with pytest.raises(ConfigError, match="0 cells begin with 'zz'"):
-        explaining.decomposition(run, "zz", **where, jobs=1, json=True)
+        decomposing.decomposition(run, "zz", **where, jobs=1, json=True)
+
+
+def test_decompose_by_listening_tells_whose_messages_change_anything(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    explaining.explain(run, None, 20, json=True)
+    names = {i["name"]: i["cell"] for i in printed(capsys)["cells"]}
+    cell = names["cube hard, 3 agents: centralized scripted"]
+    where: dict[str, Any] = {"source": "oracle", "metric": "progress", "seeds": None, "jobs": 2}
+    decomposing.decomposition(run, cell, "listening", None, **where, json=True)
+    seats = {seat["agent"]: seat for seat in printed(capsys)["listening"]}
+    assert list(seats) == ["agent_0", "agent_1", "agent_2"]
+    assert seats["agent_1"]["changed"]["mean"] == 1.0  # a follower of a leader
+    assert not any(seat["deaf"] for seat in seats.values())
+    decomposing.decomposition(run, cell, "listening", None, **where, json=False)
+    assert "every seat that gets messages uses them" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="--seat goes with --by faculties"):
+        decomposing.decomposition(run, cell, "listening", 1, **where, json=True)
 
 
 def test_forks_are_played_once_and_their_options_are_checked(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

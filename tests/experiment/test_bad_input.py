@@ -33,6 +33,11 @@ def matrix(text: str, tmp_path: Path) -> Matrix:
         ("env: cube\nagent: scriptedd", r"unknown agent 'scriptedd'; did you mean 'scripted'"),
         ("env: cube\nintervention: silense", r"'silense'.*did you mean 'silence'"),
         ("env: cube\nseeds: 9-1", "the range 9-1 is empty"),
+        ("env: cube\nseeds: '9999999999999999999'", "a seed has at most 18 digits"),
+        (
+            "env: cube\ntopology: [debate, individual]\nexclude: [{topology: debat}]",
+            r"exclude: topology 'debat' is not among the values of that axis; did you mean 'debate'",
+        ),
         ("- cube", "not a mapping; it needs at least env: NAME"),
         ("env: cube\nenv_options: {cubes: {}}", r"'cubes' is not among the environments; did you mean 'cube'"),
     ],
@@ -41,6 +46,13 @@ def test_a_wrong_file_is_refused_before_anything_is_played(text: str, said: str,
     with pytest.raises(ConfigError, match=said):
         running.run(matrix(text, tmp_path), tmp_path / "run", running.How(), json=True)
     assert not (tmp_path / "run" / "log.db").exists()
+
+
+def test_a_rule_for_what_the_command_line_left_out_is_no_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text("env: cube\ntopology: [debate, individual]\nexclude: [{topology: debate}]")
+    narrowed = running.matrix_of(str(path), {"topology": "individual"}, None, [], [], None, True)
+    assert {cell.topology for cell in narrowed.own()} == {"individual"}
 
 
 def test_more_than_anybody_means_needs_yes_and_is_counted(tmp_path: Path) -> None:

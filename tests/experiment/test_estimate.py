@@ -10,7 +10,8 @@ import pytest
 from emcoop.cli import running
 from emcoop.experiment.estimate import REASONING_TOKENS, Cost, forecast
 from emcoop.experiment.matrix import Matrix
-from emcoop.experiment.study import Shard, log_path, play
+from emcoop.experiment.parts import Shard
+from emcoop.experiment.study import log_path, play
 from emcoop.log.reader import LogReader
 
 HOSTED = Matrix(env="cube", topology="debate", agents=2, agent="llm", model="openai:gpt-4o-mini", seeds="0-4")

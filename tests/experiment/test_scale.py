@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,13 @@ from tests.experiment import absent_model
 from tests.models import faulty
 from tests.models.faulty import FaultyServer
 
+from emcoop.cli.running import How, merge_shards, play_into
 from emcoop.core.errors import CapReached, ConfigError
+from emcoop.core.types import Usage
 from emcoop.experiment.matrix import Matrix
-from emcoop.experiment.merge import merge, shards_of
-from emcoop.experiment.study import Caps, Shard, log_path, parse_seeds, play
+from emcoop.experiment.merge import merge, shards_of, unfinished
+from emcoop.experiment.parts import Shard
+from emcoop.experiment.study import Caps, Progress, Study, log_path, parse_seeds, play
 from emcoop.log.reader import LogReader
 
 TEAMS = Matrix(env="cube", topology=("debate", "centralized"), seeds="0-2", references=("oracle",))
@@ -106,6 +110,26 @@ def test_shards_merged_are_the_run_played_whole(tmp_path: Path) -> None:
     assert merge(shards_of(run), run) == (0, 9)
 
 
+def test_a_merge_tells_of_shards_that_were_not_played_to_their_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    price = {"topology_options.price_usd": 1.0}
+    dear = Matrix(env="cube", topology="centralized", seeds="0-5", set=price, references=())
+    for shard, usd in ((Shard(0, 2), 5000.0), (Shard(1, 2), 0.5)):
+        how = How(shard=shard, caps=Caps(usd=usd))
+        with contextlib.suppress(CapReached):
+            play_into(dear.study(), dear, tmp_path / shard.folder, how)
+    assert unfinished(shards_of(tmp_path)) == {"1/2": (2, 3)}
+    merge_shards(tmp_path, json=True)
+    said = capsys.readouterr().err
+    assert "4 episodes copied" in said
+    assert "shard 1/2: 2 of its 3 episodes are not finished" in said
+    play_into(dear.study(), dear, tmp_path / "shards" / "1-of-2", How(shard=Shard(1, 2)))
+    merge_shards(tmp_path, json=True)
+    assert "not finished" not in capsys.readouterr().err
+    assert len(finished(tmp_path)) == 6
+
+
 def test_missing_shards_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no shards"):
         shards_of(tmp_path)
@@ -134,6 +158,45 @@ def test_a_cap_on_tokens_or_money_stops_the_experiment_and_keeps_what_is_finishe
     assert len(finished(tmp_path)) == kept
     asyncio.run(play(dear.study(), tmp_path, caps=Caps(usd=5000)))
     assert len(finished(tmp_path)) == 10
+
+
+def asked(function: str) -> Matrix:
+    """Four episodes of one agent with this scripted model, which is asked once per decision."""
+    absent_model.ASKED.clear()
+    model, options = f"scripted:tests.experiment.absent_model:{function}", {"attempts": 1}
+    settings = {"limits": {"max_steps": 4}}
+    return Matrix(
+        env="cube", agents=1, agent="llm", model=model, seeds="0-3", options=options, set=settings, references=()
+    )
+
+
+def test_what_failed_episodes_have_spent_counts_towards_the_caps(tmp_path: Path) -> None:
+    study = asked("paid_and_gone").study()
+    seen: list[Progress] = []
+    with pytest.raises(CapReached, match=r"cap of \$3 is reached: \$4.0000 spent; 2 of 4 episodes were not begun"):
+        asyncio.run(play(study, tmp_path, caps=Caps(usd=3), listener=seen.append))
+    assert [step.spent.cost_usd for step in seen if step.error is not None] == [2.0, 4.0]
+    with pytest.raises(CapReached, match=r"\$4.0000 spent; 4 of 4 episodes were not begun"):
+        asyncio.run(play(study, tmp_path, caps=Caps(usd=3)))
+
+
+def test_known_prices_count_towards_the_caps_where_others_are_unknown(tmp_path: Path) -> None:
+    used = Usage(cost_usd=50.0) + Usage(cost_usd=None) + Usage(cost_usd=1.0)
+    assert (used.cost_usd, used.known_usd) == (None, 51.0)
+    study = asked("of_two_prices").study()
+    with pytest.raises(CapReached, match=r"\$4.0000 spent; 2 of 4 episodes were not begun"):
+        asyncio.run(play(study, tmp_path, caps=Caps(usd=3)))
+    with pytest.raises(CapReached, match=r"\$4.0000 spent; 2 of 4 episodes were not begun"):
+        asyncio.run(play(study, tmp_path, caps=Caps(usd=3)))
+    with LogReader.open(log_path(tmp_path)) as reader:
+        assert reader.check() == []
+
+
+def test_a_cell_or_a_seed_given_twice_is_refused() -> None:
+    cell = TEAMS.study().cells[0]
+    for cells, seeds in (((cell, cell), (0,)), ((cell,), (5, 5))):
+        with pytest.raises(ValueError, match="given twice"):
+            Study(cells=cells, seeds=seeds)
 
 
 def spoiled(model: str) -> Matrix:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.interventions.played import played, team
+from tests.interventions.played import events_of, played, team
 
 from emcoop.analysis.decomposition import culprit, decompose, outcomes, single_effects
+from emcoop.analysis.listening import KINDS, conduct, deaf_seats, listening
 from emcoop.core.seeds import Stream
 from emcoop.episode.setup import Setup
-from emcoop.experiment.factorial import Design, by_faculty, by_seat, screen
+from emcoop.experiment.factorial import Design, by_faculty, by_listening, by_seat, screen
 
 FRESH = range(9000, 9024)
 
@@ -29,6 +30,20 @@ def test_an_incompetent_seat_is_named(tmp_path: Path) -> None:
 
 def test_a_silent_leaders_voice_is_named(tmp_path: Path) -> None:
     assert found(tmp_path, by_faculty(team("mute@0"), seat=0, extent="single"), FRESH[:8]) == "speak"
+
+
+@pytest.mark.parametrize(
+    ("planted", "named"),
+    [("deaf@1", ("agent_1",)), pytest.param("incompetent@2", (), marks=pytest.mark.slow)],
+)
+def test_a_deaf_seat_is_told_from_one_that_plans_badly(tmp_path: Path, planted: str, named: tuple[str, ...]) -> None:
+    design = by_listening(team(planted))
+    played(tmp_path, design.setups(), FRESH[:12])
+    heard = {
+        next(iter(coalition), ""): {s: conduct(events_of(tmp_path, cell, s, *KINDS)) for s in FRESH[:12]}
+        for coalition, cell in design.cells.items()
+    }
+    assert deaf_seats(listening(heard.pop(""), heard)) == named
 
 
 def test_a_healthy_team_is_accused_of_nothing(tmp_path: Path) -> None:

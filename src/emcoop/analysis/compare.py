@@ -29,12 +29,16 @@ _OWN = {"env", "level", "agents", "topology", "topology_options", "team", "inter
 
 @dataclass(frozen=True)
 class Arm:
-    """A cell with its finished episodes: what it is on each axis, and seed -> metric -> value."""
+    """A cell with its finished episodes: what it is on each axis, and seed -> metric -> value.
+
+    Arms of equal `world` have the same options of the environment and the same limits.
+    """
 
     cell: str
     axes: Mapping[str, str]
     control: str
     rest: str
+    world: str
     team: str
     values: Mapping[int, Mapping[str, float | None]]
     versions: frozenset[str]
@@ -97,6 +101,7 @@ def _arm(cell: str, records: Sequence[EpisodeRecord]) -> Arm:
         axes={name: printable(value) for name, value in axes.items()},
         control=str(setup.get("control") or cell),
         rest=content_hash({key: value for key, value in setup.items() if key not in _OWN}),
+        world=content_hash([setup.get("env_options") or {}, setup.get("limits") or {}]),
         team=content_hash([team, setup.get("topology_options") or {}]),
         values={record.seed: record.metrics for record in records},
         versions=frozenset(record.version for record in records),

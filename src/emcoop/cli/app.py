@@ -60,7 +60,8 @@ def run(
     intervention: Annotated[str | None, typer.Option(help="Interventions, comma-separated, in order.")] = None,
     references: Annotated[bool, typer.Option(help="Play the floors and the ceiling beside.")] = True,
     out: Annotated[Path | None, typer.Option(help="The run folder; by default runs/NAME, named by content.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Episodes in flight at once.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Episodes in flight at once, in each worker.")] = 1,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes that share the episodes; with ray 2.")] = None,
     cache: Annotated[Path | None, typer.Option(help="A file that keeps model answers for repeats.")] = None,
     shard: Annotated[str | None, typer.Option(help="Play only the part i/n of the episodes; see merge.")] = None,
     max_usd: Annotated[float | None, typer.Option(help="Begin no episode once so many dollars are spent.")] = None,
@@ -68,8 +69,7 @@ def run(
     max_hours: Annotated[float | None, typer.Option(help="... after so many hours.")] = None,
     repeats: Annotated[int, typer.Option(min=0, help="Tries more of an episode that a provider spoiled.")] = 1,
     calls: Annotated[int | None, typer.Option(min=1, help="Model calls in flight at most; by default 8 to 64.")] = None,
-    executor: Annotated[Executor, typer.Option(help="In this process, or on a Ray cluster.")] = Executor.LOCAL,
-    workers: Annotated[int, typer.Option(min=1, help="With ray: into so many parts the episodes are divided.")] = 2,
+    executor: Annotated[Executor, typer.Option(help="On this machine, or on a Ray cluster.")] = Executor.LOCAL,
     address: Annotated[str | None, typer.Option(help="With ray: the cluster; by default a local one is made.")] = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it will take, and play nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Play however much it is.")] = False,
@@ -78,7 +78,8 @@ def run(
     """Play episodes and report on them. An interrupted or extended run goes on where it was."""
     from emcoop.cli import running
     from emcoop.core.config import load
-    from emcoop.experiment.study import Caps, Shard
+    from emcoop.experiment.parts import Shard
+    from emcoop.experiment.study import Caps
 
     axes = {"level": level, "agents": agents, "topology": topology, "agent": agent, "model": model}
     matrix = running.matrix_of(what, axes, seeds, set_ or [], option or [], intervention, references)
@@ -92,7 +93,8 @@ def run(
         repeats=repeats,
         calls=calls,
         yes=yes,
-        workers=workers if executor is Executor.RAY else None,
+        workers=workers or (2 if executor is Executor.RAY else 1),
+        ray=executor is Executor.RAY,
         address=address,
     )
     (running.estimate if estimate else running.run)(matrix, out, how, json=json)
@@ -222,7 +224,9 @@ def dialogue(run: Run, json: Json = False) -> None:
 def decompose(
     run: Run,
     cell: Annotated[str, typer.Argument(help="The beginning of the cell's name; see emcoop replay RUN.")],
-    by: Annotated[str, typer.Option(help="faculties, seats, or screen: every faculty of every seat alone.")] = "screen",
+    by: Annotated[
+        str, typer.Option(help="screen (every faculty of every seat), faculties, seats, listening.")
+    ] = "screen",
     seat: Annotated[int | None, typer.Option(min=0, help="With faculties: of this seat only.")] = None,
     source: Annotated[str, typer.Option(help="Who takes over: oracle, null, or another agent.")] = "oracle",
     metric: Annotated[str, typer.Option(help="The outcome.")] = "progress",
@@ -231,9 +235,9 @@ def decompose(
     json: Json = False,
 ) -> None:
     """Which faculty of which seat costs the team: swap them, play, and compare."""
-    from emcoop.cli import explaining
+    from emcoop.cli import decomposing
 
-    explaining.decomposition(run, cell, by, seat, source, metric, seeds, jobs, json=json)
+    decomposing.decomposition(run, cell, by, seat, source, metric, seeds, jobs, json=json)
 
 
 @app.command()
@@ -321,7 +325,9 @@ def run_app() -> int:
         print(f"\n{error}", file=sys.stderr)
         return 130
     except EmcoopError as error:
-        print(f"error: {error}", file=sys.stderr)
+        from emcoop.cli.output import legible
+
+        print(legible(f"error: {error}"), file=sys.stderr)
         return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -90,7 +90,7 @@ def _numba() -> Finding:
     from emcoop.core.compile import COMPILED
 
     if not COMPILED:
-        return Finding("compiled rules", "ok", "switched off by EMCOOP_COMPILE=0")
+        return Finding("compiled rules", "ok", "switched off by EMCOOP_COMPILE=0 or NUMBA_DISABLE_JIT")
     try:
         return Finding("compiled rules", "ok", f"numba {version('numba')}")
     except PackageNotFoundError:

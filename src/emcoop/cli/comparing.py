@@ -34,7 +34,7 @@ def show(run: Path, a: str | None, b: str | None, by: str | None, metrics: Seque
     for where in dict.fromkeys(_where(item) for item in found):
         out.print(_table(where, [item for item in found if _where(item) == where]))
     out.print(
-        "Means over the seeds both have; the difference with its 95 % BCa interval; p by sign-flip permutation, Holm "
+        "Means over the seeds both have (n of those that either has); the difference with its 95 % BCa interval; p by sign-flip permutation, Holm "
         "over all conditions of a metric; d: Cohen's d; seeds: how many a repeat needs for 80 % power."
     )
 
@@ -53,6 +53,7 @@ def power(run: Path, a: str, b: str, metrics: Sequence[str], wanted: float, alph
     for where in dict.fromkeys(_where(c) for c, _ in found):
         out.print(_power_table(where, [(c, p) for c, p in found if _where(c) == where], wanted))
     out.print(
+        "n: seeds that both arms have, of those that either has. "
         "effect: mean over standard deviation of the paired differences. power: that a repeat with the same n finds it "
         f"(two-sided, alpha {alpha:g}). seeds: how many a repeat needs for {wanted:.0%}, were the pilot's effect the "
         "true one. smallest: the effect that n seeds find with that power."
@@ -70,7 +71,7 @@ def _power_table(where: str, found: Sequence[tuple[Comparison, Pilot]], wanted: 
         difference = f"{number(c.contrast.difference.mean)} {interval(c.contrast.difference)}".strip()
         chance = "-" if p.power is None else f"{p.power:.2f}"
         needed = "no difference" if p.needed is None else str(p.needed)
-        table.add_row(c.metric, _arms(c), str(p.n), difference, number(p.effect), chance, needed, number(p.smallest))
+        table.add_row(c.metric, _arms(c), _pairs(c), difference, number(p.effect), chance, needed, number(p.smallest))
     return table
 
 
@@ -104,8 +105,14 @@ def _table(where: str, found: Sequence[Comparison]) -> Table:
         c = item.contrast
         difference = f"{number(c.difference.mean)} {interval(c.difference)}".strip()
         numbers = (number(c.a.mean), number(c.b.mean), difference, _p(c.p), _p(c.adjusted), number(c.d))
-        table.add_row(item.metric, _arms(item), str(c.difference.n), *numbers, str(item.seeds or "-"))
+        table.add_row(item.metric, _arms(item), _pairs(item), *numbers, str(item.seeds or "-"))
     return table
+
+
+def _pairs(item: Comparison) -> str:
+    """How many seeds have a value in both arms, and where that is fewer, of how many that have one in either."""
+    c = item.contrast
+    return f"{c.difference.n} of {c.difference.n + c.unpaired}" if c.unpaired else str(c.difference.n)
 
 
 def _where(item: Comparison) -> str:

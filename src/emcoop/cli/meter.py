@@ -102,11 +102,13 @@ class Meter:
         used, caps = self._spent, self._caps
         tokens = used.input_tokens + used.output_tokens
         if tokens or used.calls or used.cost_usd or caps != NO_CAPS:
-            usd = "price unknown" if used.cost_usd is None else f"${number(used.cost_usd)}"
+            usd = f"${number(used.known_usd)}"
+            if used.cost_usd is None:
+                usd = f"{usd} of known prices" if used.known_usd else "price unknown"
             yield f"{usd} and {number(tokens)} tokens spent"
         left = []
         if caps.usd is not None:
-            left.append(f"${number(max(0.0, caps.usd - (used.cost_usd or 0.0)))}")
+            left.append(f"${number(max(0.0, caps.usd - used.known_usd))}")
         if caps.tokens is not None:
             left.append(f"{number(max(0, caps.tokens - tokens))} tokens")
         if caps.hours is not None:

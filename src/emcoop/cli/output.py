@@ -29,5 +29,6 @@ def say(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on standard output."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    """One JSON value on standard output; half of a surrogate pair, which has no UTF-8 form, as its escape."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    print(text.encode("utf-8", errors="backslashreplace").decode())

@@ -16,8 +16,9 @@ from emcoop.core.config import load
 from emcoop.core.errors import ConfigError, EmcoopError, Interrupted
 from emcoop.experiment.estimate import REASONING_TOKENS, Forecast, forecast
 from emcoop.experiment.matrix import Matrix, read_matrix, read_settings
-from emcoop.experiment.merge import merge, shards_of
-from emcoop.experiment.study import NO_CAPS, Caps, Shard, Study, check, parse_seeds, play
+from emcoop.experiment.merge import MATRIX, merge, shards_of, unfinished
+from emcoop.experiment.parts import Shard
+from emcoop.experiment.study import NO_CAPS, Caps, Study, check, parse_seeds, play
 
 RUNS = Path("runs")
 ASK = 100_000
@@ -55,7 +56,8 @@ def matrix_of(
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How to play a matrix; with `workers` on a Ray cluster (at `address`, else a local one).
+    """How to play a matrix: in so many `workers`, processes of this machine, or with `ray` on a Ray cluster (at
+    `address`, else a local one).
 
     Above ASK episodes, or with caps below the estimate, `yes` is needed.
     """
@@ -67,13 +69,21 @@ class How:
     repeats: int = 0
     calls: int | None = None
     yes: bool = False
-    workers: int | None = None
+    workers: int = 1
+    ray: bool = False
     address: str | None = None
+
+    @property
+    def in_flight(self) -> int:
+        """So many episodes are in flight at once, in all workers together."""
+        return self.jobs * self.workers
 
 
 def run(matrix: Matrix, out: Path | None, how: How, *, json: bool) -> None:
     """Play the matrix into its run folder and show the tables. Raises EmcoopError when an episode failed."""
     study = _asked(matrix, how)
+    for reason in matrix.not_applicable():
+        say(f"not applicable, left out: {reason}")
     for warning in check(study):
         say(f"warning: {warning}")
     folder = out or RUNS / f"{matrix.label}-{content_hash(matrix)[:8]}"
@@ -100,7 +110,7 @@ def estimate(matrix: Matrix, out: Path | None, how: How, *, json: bool) -> None:
     if json:
         print_json({"estimate": found.to_json()})
     else:
-        print(_told(found, how.jobs))
+        print(_told(found, how.in_flight))
 
 
 def _asked(matrix: Matrix, how: How) -> Study:
@@ -118,8 +128,8 @@ def _refuse_low_caps(found: Forecast, how: How) -> None:
         low.append(f"${caps.usd:g} of about ${cost.usd:.2f}")
     if caps.tokens is not None and cost.input_tokens + cost.output_tokens > caps.tokens:
         low.append(f"{caps.tokens:,} of about {round(cost.input_tokens + cost.output_tokens):,} tokens")
-    if caps.hours is not None and cost.seconds(how.jobs) > caps.hours * 3600:
-        low.append(f"{caps.hours:g} of about {cost.seconds(how.jobs) / 3600:.1f} hours")
+    if caps.hours is not None and cost.seconds(how.in_flight) > caps.hours * 3600:
+        low.append(f"{caps.hours:g} of about {cost.seconds(how.in_flight) / 3600:.1f} hours")
     if low:
         raise ConfigError(f"the caps are below the estimate ({'; '.join(low)}); --yes plays until they are reached")
 
@@ -148,8 +158,11 @@ def _told(found: Forecast, jobs: int) -> str:
 
 def merge_shards(run: Path, *, json: bool) -> None:
     """Copy the shards of a run into its log, and show the tables."""
-    copied, same = merge(shards_of(run), run)
+    shards = shards_of(run)
+    copied, same = merge(shards, run)
     say(f"{copied} episodes copied, {same} were there already")
+    for shard, (lacking, count) in unfinished(shards).items():
+        say(f"warning: shard {shard}: {lacking} of its {count} episodes are not finished; play it on, then merge again")
     document = show(run, json=json)
     if document is not None:
         print_json({"run": str(run), **document})
@@ -158,10 +171,12 @@ def merge_shards(run: Path, *, json: bool) -> None:
 def play_into(study: Study, matrix: Matrix, folder: Path, how: How) -> list[str]:
     """Play with live progress; Ctrl-C leaves what is finished and says how to go on."""
     _write_matrix(matrix, folder)
-    if how.workers is not None:
-        return _on_ray(study, folder, how, how.workers)
+    if how.ray:
+        return _on_ray(study, folder, how)
     try:
         with Meter(how.caps) as meter:
+            if how.workers > 1:
+                return _in_processes(study, folder, how, meter)
             return asyncio.run(
                 play(
                     study, folder, jobs=how.jobs, listener=meter, cache=how.cache, caps=how.caps, shard=how.shard,
@@ -174,7 +189,16 @@ def play_into(study: Study, matrix: Matrix, folder: Path, how: How) -> list[str]
         ) from None
 
 
-def _on_ray(study: Study, folder: Path, how: How, workers: int) -> list[str]:
+def _in_processes(study: Study, folder: Path, how: How, meter: Meter) -> list[str]:
+    from emcoop.experiment.workers import play_in_processes
+
+    return play_in_processes(
+        study, folder, workers=how.workers, jobs=how.jobs, listener=meter, cache=how.cache, caps=how.caps,
+        shard=how.shard, repeats=how.repeats, calls=how.calls, warn=lambda text: say(f"warning: {text}"),
+    )  # fmt: skip
+
+
+def _on_ray(study: Study, folder: Path, how: How) -> list[str]:
     from emcoop.experiment.cluster import play_on_ray
 
     if how.shard is not None:
@@ -182,7 +206,7 @@ def _on_ray(study: Study, folder: Path, how: How, workers: int) -> list[str]:
     return play_on_ray(
         study,
         folder,
-        workers=workers,
+        workers=how.workers,
         address=how.address,
         jobs=how.jobs,
         caps=how.caps,
@@ -197,6 +221,6 @@ def _write_matrix(matrix: Matrix, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         text = yaml.safe_dump(matrix.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-        (folder / "run.yaml").write_text(text, encoding="utf-8")
+        (folder / MATRIX).write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be used as a run folder: {error.strerror or error}") from error

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from emcoop.core.errors import ConfigError, EmcoopError, LogLocked, MissingDependency
+from emcoop.core.errors import ConfigError, EmcoopError, MissingDependency
 from emcoop.experiment.merge import merge
-from emcoop.experiment.study import Caps, Shard, Study, play
-
-RETRIES = 3
-"""How often a task whose worker has died is started anew."""
-
-LOCK_PATIENCE_S = 20.0
-"""How long a restarted task waits for its dead predecessor's lock to be let go."""
+from emcoop.experiment.parts import Shard
+from emcoop.experiment.study import Caps, Study, play
+from emcoop.experiment.worker import patiently
+from emcoop.experiment.workers import RETRIES
 
 POLL_S = 1.0
 CONNECT_S = 5.0
@@ -111,12 +107,7 @@ def _play_part(
 ) -> list[str]:
     """Runs in a worker process. What an earlier attempt has finished is found in the part's log."""
     study, shard = Study.model_validate(data), Shard(index, count)
-    deadline = time.monotonic() + LOCK_PATIENCE_S
-    while True:
-        try:
-            playing = play(study, Path(run) / shard.folder, jobs=jobs, shard=shard, caps=Caps(**caps), repeats=repeats)
-            return asyncio.run(playing)
-        except LogLocked:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(POLL_S)
+    folder = Path(run) / shard.folder
+    return asyncio.run(
+        patiently(lambda: play(study, folder, jobs=jobs, shard=shard, caps=Caps(**caps), repeats=repeats))
+    )

@@ -31,7 +31,8 @@ from emcoop.episode.latency import CHARACTERS_PER_TOKEN, LatencyConfig, make_lat
 from emcoop.episode.loop import Table
 from emcoop.episode.setup import SeatConfig, Setup
 from emcoop.experiment.habits import Habits, habits, logs_of
-from emcoop.experiment.study import Shard, Study
+from emcoop.experiment.parts import Shard
+from emcoop.experiment.study import Study
 from emcoop.log.reader import LogReader
 from emcoop.log.store import LogStore
 from emcoop.models.base import Model

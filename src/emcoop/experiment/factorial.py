@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Literal, TypeAlias
 
 from emcoop.core.config import nearest
-from emcoop.core.errors import ConfigError
+from emcoop.core.errors import ConfigError, NotApplicable
 from emcoop.core.types import agent_names
 from emcoop.episode.setup import Setup
 from emcoop.interventions import apply
@@ -86,6 +86,18 @@ def screen(setup: Setup, source: str = "oracle", faculties: Iterable[str] = FACU
         for name in chosen:
             cells[frozenset({f"{agent}.{name}"})] = apply(setup, [f"faculty:{name}={source}@{seat}"])
     return Design(tuple(factor for coalition in cells for factor in sorted(coalition)), cells)
+
+
+def by_listening(setup: Setup) -> Design:
+    """Each seat deaf, alone: what the team's messages change (see `emcoop.analysis.listening`). Factors are seats.
+
+    Raises NotApplicable for a world that hears: what is said there is also seen by who gets no mail.
+    """
+    if setup.make_env().hears:
+        raise NotApplicable(f"{setup.env} hears what is said and shows it; making a seat deaf does not take that away")
+    names = agent_names(setup.agents)
+    cells: dict[Coalition, Setup] = {frozenset(): setup}
+    return Design(names, cells | {frozenset({name}): apply(setup, [f"deaf@{i}"]) for i, name in enumerate(names)})
 
 
 def _design(factors: tuple[str, ...], setup: Setup, cell: Callable[[Coalition], Setup], extent: Extent) -> Design:

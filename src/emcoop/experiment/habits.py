@@ -10,7 +10,8 @@ from typing import Any
 
 from emcoop.core.errors import LogError
 from emcoop.core.types import Json, agent_index
-from emcoop.experiment.study import SHARDS, log_path
+from emcoop.experiment.parts import SHARDS
+from emcoop.experiment.study import log_path
 from emcoop.log.events import EpisodeRow
 from emcoop.log.reader import LogReader
 

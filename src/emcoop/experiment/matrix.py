@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from emcoop.core.config import StrictModel, load, nearest, read_yaml
-from emcoop.core.errors import ConfigError
+from emcoop.core.config import StrictModel, load, nearest, parse_yaml, read_yaml
+from emcoop.core.errors import ConfigError, NotApplicable
 from emcoop.envs.policy import HasPolicies
 from emcoop.episode.setup import SeatConfig, Setup
 from emcoop.experiment.study import Study, parse_seeds
@@ -43,6 +43,7 @@ ARMS: Mapping[str, tuple[str, ...]] = {
     "silence": ("silence",),
     "solo": ("solo",),
     "solo-matched": ("solo:matched",),
+    "solo-full": ("alone:full",),
 }
 """The invariant arms that are made from each cell; the others (random, noop, oracle, team-oracle) are references."""
 
@@ -76,8 +77,8 @@ class Matrix(StrictModel):
     `set` has dotted keys of a set-up, such as ``limits.max_tokens``, `env_options` the options of environments by
     their names (``ma-crafter: {mobs: cows}``), `options` goes to the agents of a team that take any. `interventions`
     change every cell, in order. `references` are the floors and the ceiling that are played beside, alone with their
-    world. `arms` adds invariant arms by name: those of ARMS to every cell without an intervention, and further
-    references.
+    world. `arms` adds invariant arms by name: those of ARMS to every cell without an intervention (but where one does
+    not apply, see `not_applicable`), and further references.
     """
 
     env: Texts
@@ -117,6 +118,13 @@ class Matrix(StrictModel):
         if not cells:
             raise ConfigError("the matrix is empty: its exclude rules leave out every cell")
         return tuple({cell.cell: cell for cell in cells}.values())
+
+    def not_applicable(self) -> tuple[str, ...]:
+        """Which arms are left out of which world, and why; each once. Raises ConfigError."""
+        self._check()
+        cells = ((self._cell(axes), axes) for axes in (self._combinations() if self.arms else ()))
+        arms = (named for cell, axes in cells for named in self._arms_of(cell, axes).items())
+        return tuple(dict.fromkeys(f"arm {arm}: {reason}" for arm, reason in arms if isinstance(reason, str)))
 
     def beside(self) -> tuple[Setup, ...]:
         """The cells of the reference teams, without those that the axes have anyway."""
@@ -162,10 +170,18 @@ class Matrix(StrictModel):
 
     def _with_arms(self, cell: Setup, axes: Mapping[str, Any]) -> Iterator[Setup]:
         yield cell
-        if axes["intervention"] == (NONE,):
-            for arm in self.arms:
-                if arm in ARMS:
-                    yield apply(cell, ARMS[arm])
+        yield from (arm for arm in self._arms_of(cell, axes).values() if isinstance(arm, Setup))
+
+    def _arms_of(self, cell: Setup, axes: Mapping[str, Any]) -> dict[str, Setup | str]:
+        """The cell's arms by name, or why one does not apply to it."""
+        found: dict[str, Setup | str] = {}
+        for arm in self.arms if axes["intervention"] == (NONE,) else ():
+            if arm in ARMS:
+                try:
+                    found[arm] = apply(cell, ARMS[arm])
+                except NotApplicable as error:
+                    found[arm] = str(error)
+        return found
 
     def _cell(self, axes: Mapping[str, Any]) -> Setup:
         data = self._settings_of(axes["env"])
@@ -217,16 +233,11 @@ def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def _settings(pairs: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    import yaml
-
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not (key and equals):
             raise ConfigError(f"{pair!r} does not set anything; write key=value, such as limits.max_tokens=20000")
-        try:
-            yield key.strip(), yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise ConfigError(f"{pair!r}: the value is not valid YAML: {getattr(error, 'problem', error)}") from error
+        yield key.strip(), parse_yaml(text, repr(pair[:80]))
 
 
 def read_matrix(path: Path) -> Matrix:
@@ -234,4 +245,19 @@ def read_matrix(path: Path) -> Matrix:
     content = read_yaml(path)
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: not a mapping; it needs at least env: NAME")
-    return load(Matrix, content, str(path))
+    matrix = load(Matrix, content, str(path))
+    _check_rules(matrix, path)
+    return matrix
+
+
+def _check_rules(matrix: Matrix, path: Path) -> None:
+    """A rule whose value no axis has would leave nothing out without a word. Asked of a file as it is written: options
+    of the command line may narrow its axes."""
+    for rule in matrix.exclude:
+        for name, values in rule:
+            axis = getattr(matrix, name)
+            known = ["+".join(value) for value in axis] if name == "intervention" else axis
+            for value in values:
+                if value not in known:
+                    help = nearest(str(value), map(str, known))
+                    raise ConfigError(f"{path}: exclude: {name} {value!r} is not among the values of that axis; {help}")

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from emcoop.core.canonical import content_hash
+from emcoop.core.config import load, read_yaml
 from emcoop.core.errors import ConfigError, CorruptLog
-from emcoop.experiment.study import SHARDS, log_path
-from emcoop.log.events import EpisodeRow
+from emcoop.experiment.matrix import Matrix
+from emcoop.experiment.parts import SHARDS, Shard
+from emcoop.experiment.study import log_path
+from emcoop.log.events import EpisodeRow, Status
 from emcoop.log.export import blob_names
 from emcoop.log.reader import LogReader
 from emcoop.log.store import LogStore
+
+ENDED = frozenset({Status.FINISHED, Status.FAILED})
+
+MATRIX = "run.yaml"
+"""The matrix that a run or a shard was played with, kept beside its log."""
 
 _FOLDER = re.compile(r"^(\d+)-of-(\d+)$")
 
@@ -37,30 +46,63 @@ def merge(sources: Sequence[Path], run: Path) -> tuple[int, int]:
     An episode that the log has already is left alone if it is the same one. Raises ConfigError for another version of
     an episode, and for a source with episodes that have not ended; CorruptLog when a copy has another digest.
     """
-    copied, same = 0, 0
+    for source in sources:
+        with LogReader.open(log_path(source)) as reader:
+            for row in reader.episodes():
+                if row.status not in ENDED:
+                    raise ConfigError(f"{source}: episode {row.id} is {row.status.value}; finish the shard, then merge")
     with LogStore.open(log_path(run)) as store:
-        have = {(row.cell, row.seed): row for row in store.episodes() if row.status == "finished"}
-        for source in sources:
-            with LogReader.open(log_path(source)) as reader:
-                for row in reader.episodes():
-                    if _known(row, have.get((row.cell, row.seed)), source):
-                        same += 1
-                    else:
-                        _copy(reader, row, store)
-                        copied += 1
+        return gather(sources, store)
+
+
+def unfinished(shards: Sequence[Path]) -> dict[str, tuple[int, int]]:
+    """Of shards that were not played to their end: how many episodes are not finished, of how many that they have.
+
+    A shard's episodes are those of the matrix that it was played with, which is kept beside its log. Set-ups are
+    compared by their content: the version that merges may be another than the one that played.
+    """
+    lacking: dict[str, tuple[int, int]] = {}
+    for folder in shards:
+        kept, name = folder / MATRIX, folder.name.replace("-of-", "/")
+        if not kept.exists():
+            continue
+        study = load(Matrix, read_yaml(kept), str(kept)).study()
+        wanted = [
+            (content_hash(cell.model_dump(mode="json")), seed) for cell, seed in Shard.parse(name).of(study.episodes())
+        ]
+        with LogReader.open(log_path(folder)) as reader:
+            have = {(content_hash(row.setup), row.seed) for row in reader.episodes() if row.status == Status.FINISHED}
+        count = sum(episode not in have for episode in wanted)
+        if count:
+            lacking[name] = count, len(wanted)
+    return lacking
+
+
+def _refuse(source: Path, row: EpisodeRow) -> None:
+    raise ConfigError(f"{source}: episode {row.id} (cell {row.cell[:8]}, seed {row.seed}) differs from the one merged")
+
+
+def gather(
+    sources: Sequence[Path], store: LogStore, differs: Callable[[Path, EpisodeRow], None] = _refuse
+) -> tuple[int, int]:
+    """`merge` into an open log; what has not ended is left out.
+
+    `differs` hears of an episode of which the log has another version, which is kept; by default that is an error.
+    """
+    copied, same = 0, 0
+    have = {(row.cell, row.seed): row for row in store.episodes() if row.status == "finished"}
+    for source in sources:
+        with LogReader.open(log_path(source)) as reader:
+            for row in (row for row in reader.episodes() if row.status in ENDED):
+                before = have.get((row.cell, row.seed))
+                if before is None:
+                    _copy(reader, row, store)
+                    copied += 1
+                    continue
+                if row.status == "finished" and before.digest != row.digest:
+                    differs(source, row)
+                same += 1
     return copied, same
-
-
-def _known(row: EpisodeRow, before: EpisodeRow | None, source: Path) -> bool:
-    if row.status not in ("finished", "failed"):
-        raise ConfigError(f"{source}: episode {row.id} is {row.status.value}; finish the shard, then merge")
-    if before is None:
-        return False
-    if row.status == "finished" and before.digest != row.digest:
-        raise ConfigError(
-            f"{source}: episode {row.id} (cell {row.cell[:8]}, seed {row.seed}) differs from the one merged"
-        )
-    return True
 
 
 def _copy(reader: LogReader, row: EpisodeRow, store: LogStore) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from emcoop.agents import AGENTS
 from emcoop.core.canonical import to_json
@@ -19,13 +19,16 @@ from emcoop.core.types import AgentId, Limit, Micros, Usage
 from emcoop.episode.latency import make_latency
 from emcoop.episode.loop import Outcome, Table
 from emcoop.episode.setup import Setup
+from emcoop.experiment.parts import WORKERS, Part
 from emcoop.log.reader import LogReader
 from emcoop.log.store import LogStore
 from emcoop.models.base import Model
 from emcoop.models.build import build
 
 MAX_SEEDS = 1_000_000
-SHARDS = "shards"
+SEED_DIGITS = 18
+"""A longer seed would not fit into the log."""
+
 START, MOST = 8, 64
 """With so many model calls in flight a run begins, and so many it has at most, unless told otherwise."""
 
@@ -50,6 +53,8 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         low, dash, high = part.strip().partition("-")
         if not low.isdecimal() or (dash and not high.isdecimal()):
             raise ConfigError(f"seeds {text!r}: {part.strip()!r} is neither a number nor a range such as 0-9")
+        if max(len(low), len(high)) > SEED_DIGITS:
+            raise ConfigError(f"seeds {text[:40]!r}: a seed has at most {SEED_DIGITS} digits")
         first, last = int(low), int(high or low)
         if last < first or last - first >= MAX_SEEDS:
             raise ConfigError(f"seeds {text!r}: the range {part.strip()} is empty or longer than {MAX_SEEDS}")
@@ -63,10 +68,16 @@ class Study(StrictModel):
     cells: tuple[Setup, ...]
     seeds: tuple[int, ...]
 
-    def episodes(self, shard: Shard | None = None) -> list[tuple[Setup, int]]:
-        """Every cell with every seed; of a shard, each `count`-th one, so that shards take about equally long."""
+    @model_validator(mode="after")
+    def _once(self) -> Study:
+        if len({cell.cell for cell in self.cells}) < len(self.cells) or len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("a study has every cell and every seed once; one is given twice")
+        return self
+
+    def episodes(self, part: Part | None = None) -> list[tuple[Setup, int]]:
+        """Every cell with every seed, or those that belong to a part."""
         every = [(cell, seed) for cell in self.cells for seed in self.seeds]
-        return every if shard is None else every[shard.index :: shard.count]
+        return every if part is None else part.of(every)
 
 
 NOTHING = Usage()
@@ -76,8 +87,8 @@ NOTHING = Usage()
 class Progress:
     """An episode has begun (`step` 0), gone on, or ended (`outcome` or `error` is set then).
 
-    `done` of `total` episodes are over, those of earlier runs among them; `spent` is what finished episodes have used:
-    those of this run, and where there are caps, of earlier ones into the same folder.
+    `done` of `total` episodes are over, those of earlier runs among them; `spent` is what episodes have used that are
+    over, failed ones among them: those of this run, and where there are caps, of earlier ones into the same folder.
     """
 
     cell: Setup
@@ -97,35 +108,27 @@ class Caps(StrictModel):
     """Bounds on a whole experiment, earlier runs into the same folder included (except `hours`).
 
     No episode is begun once one is reached; those in flight are played to their end. `usd` counts known prices only.
+    Attempts that failed or were cut off count like finished ones; the log keeps the last attempt of each episode, so
+    of an earlier run it is that one which counts.
     """
 
     usd: float | None = Field(default=None, gt=0)
     tokens: int | None = Field(default=None, ge=1)
     hours: float | None = Field(default=None, gt=0)
 
+    def reached(self, used: Usage, hours: float) -> str | None:
+        """Which cap has been reached, in words."""
+        tokens = used.input_tokens + used.output_tokens
+        if self.usd is not None and used.known_usd >= self.usd:
+            return f"the cap of ${self.usd:g} is reached: ${used.known_usd:.4f} spent"
+        if self.tokens is not None and tokens >= self.tokens:
+            return f"the cap of {self.tokens:,} tokens is reached: {tokens:,} used"
+        if self.hours is not None and hours >= self.hours:
+            return f"the cap of {self.hours:g} hours is reached"
+        return None
+
 
 NO_CAPS = Caps()
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """The part `index` of `count` equal parts of a study's episodes, for machines that work side by side."""
-
-    index: int
-    count: int
-
-    @classmethod
-    def parse(cls, text: str) -> Shard:
-        """``0/4`` to ``3/4``. Raises ConfigError."""
-        index, slash, count = text.partition("/")
-        if not (slash and index.isdecimal() and count.isdecimal() and int(index) < int(count)):
-            raise ConfigError(f"shard {text!r}: write i/n with i from 0 to n-1, such as 0/4")
-        return cls(int(index), int(count))
-
-    @property
-    def folder(self) -> str:
-        """Its place inside the run folder; `emcoop merge` looks there."""
-        return f"{SHARDS}/{self.index}-of-{self.count}"
 
 
 async def play_episode(
@@ -136,10 +139,12 @@ async def play_episode(
     watch: Callable[[int], None] = lambda step: None,
     *,
     again: bool = False,
+    pay: Callable[[Usage], None] = lambda used: None,
 ) -> Outcome:
     """Play one episode into the log. What goes wrong inside is recorded as a failed episode and raised.
 
     With `again`, an episode that the provider's fault has ended is recorded as failed too, and may be played again.
+    `pay` hears what the episode has used, however it ends.
     """
     env = cell.make_env()
     topology = cell.make_topology(env.agents)
@@ -158,7 +163,11 @@ async def play_episode(
             step_s=cell.step_s,
             watch=watch,
         )
-        outcome = await table.play(cell.opening(env, topology, team, seed))
+        try:
+            outcome = await table.play(cell.opening(env, topology, team, seed))
+        finally:
+            pay(table.usage())
+            table.leave()
     except LogError:
         raise
     except EmcoopError as error:
@@ -227,21 +236,29 @@ async def play(
     listener: Listener = lambda _: None,
     cache: Path | None = None,
     caps: Caps = NO_CAPS,
-    shard: Shard | None = None,
+    shard: Part | None = None,
     repeats: int = 0,
     calls: int | None = None,
+    elsewhere: Callable[[], Usage] = lambda: NOTHING,
 ) -> list[str]:
     """Play every episode of the study that is not finished in this run folder; returns the errors of failed ones.
 
     Finished episodes are found by cell and seed and left alone; one that was cut off or has failed is played again.
     `jobs` episodes are in flight at once; each one's log is the same whatever the others do. `repeats` is how often an
     episode is begun anew that a passing fault of a model's provider has ended; the last attempt is kept. `calls` is the
-    most model calls in flight at once, per model (by default the adaptive limit's own bounds). Raises
-    LogError when the log can no longer be written, and CapReached: what is finished is kept.
+    most model calls in flight at once, per model (by default the adaptive limit's own bounds). `elsewhere` is what
+    other processes use of the same caps. Raises LogError when the log can no longer be written, and CapReached: what
+    is finished is kept.
+
+    What a killed run of several processes has left in the folder is taken over first.
     """
     with LogStore.open(log_path(run)) as store:
-        player = _Player(study, store, listener, caps, shard, repeats)
-        player.spent = _spent(log_path(run), {cell.cell for cell in study.cells}) if caps != NO_CAPS else NOTHING
+        if (run / WORKERS).is_dir():
+            from emcoop.experiment.workers import join
+
+            join(run, store)
+        player = _Player(study, store, listener, caps, shard, repeats, elsewhere)
+        player.spent = spent_in(log_path(run), study) if caps != NO_CAPS else NOTHING
         names = dict.fromkeys(name for cell in study.cells for s in cell.seats() for name in s.models)
         try:
             for name in names:
@@ -255,19 +272,32 @@ async def play(
             for model in player.models.values():
                 await model.aclose()
     if player.capped is not None:
-        left = player.total - player.done
-        raise CapReached(f"{player.capped}; {left} of {player.total} episodes were not begun. Raise the cap to go on")
+        raise capped(player.capped, player.done, player.total)
     return player.errors
 
 
-def _spent(log: Path, cells: Set[str]) -> Usage:
-    """What the episodes of these cells in the log have used."""
-    total = Usage()
+def capped(reason: str, done: int, total: int) -> CapReached:
+    """What is said when a cap ends a run."""
+    return CapReached(f"{reason}; {total - done} of {total} episodes were not begun. Raise the cap to go on")
+
+
+def spent_in(log: Path, study: Study) -> Usage:
+    """What the study's episodes in the log have used, finished or not."""
+    cells = {cell.cell for cell in study.cells}
     with LogReader.open(log) as reader:
-        for row in reader.episodes():
-            if row.cell in cells:
-                for event in reader.events(row.id, kinds=("episode_end",)):
-                    total = total + Usage(**event.payload["usage"])
+        return sum((_used(reader, row.id) for row in reader.episodes() if row.cell in cells), NOTHING)
+
+
+def _used(reader: LogReader, episode: int) -> Usage:
+    """The total at the episode's end; without an end or a known price, the sum of what has a price of its own."""
+    for event in reader.events(episode, kinds=("episode_end",)):
+        total = Usage(**event.payload["usage"])
+        if total.cost_usd is not None:
+            return total
+    total = NOTHING
+    for event in reader.events(episode, kinds=("decision", "message_sent")):
+        payload = event.payload
+        total = total + (Usage(**payload["usage"]) if event.kind == "decision" else Usage(cost_usd=payload["price"]))
     return total
 
 
@@ -275,15 +305,23 @@ class _Player:
     """The episodes to play, shared by as many workers as may be in flight."""
 
     def __init__(
-        self, study: Study, store: LogStore, listener: Listener, caps: Caps, shard: Shard | None, repeats: int
+        self,
+        study: Study,
+        store: LogStore,
+        listener: Listener,
+        caps: Caps,
+        shard: Part | None,
+        repeats: int,
+        elsewhere: Callable[[], Usage],
     ) -> None:
-        finished = {(e.cell, e.seed) for e in store.episodes() if e.status == "finished"}
+        finished = store.finished()
         every = study.episodes(shard)
         todo = [(cell, seed) for cell, seed in every if (cell.cell, seed) not in finished]
         self.store = store
         self.listener = listener
         self.caps = caps
         self.repeats = repeats
+        self.elsewhere = elsewhere
         self.models: dict[str, Model] = {}
         self.errors: list[str] = []
         self.total = len(every)
@@ -304,7 +342,8 @@ class _Player:
 
     async def _work(self) -> None:
         for cell, seed in self._todo:
-            self.capped = self.capped or self._over()
+            hours = (time.monotonic() - self._begun) / 3600
+            self.capped = self.capped or self.caps.reached(self.spent + self.elsewhere(), hours)
             if self.capped is not None:
                 return
             self._say(cell, seed)
@@ -323,23 +362,13 @@ class _Player:
         """One episode, begun anew while the provider's passing fault ends it and repeats are left."""
         for left in range(self.repeats, -1, -1):
             watch = self._watcher(cell, seed)
-            outcome = await play_episode(cell, seed, self.store, self.models, watch, again=left > 0)
-            self.spent = self.spent + outcome.usage
+            outcome = await play_episode(cell, seed, self.store, self.models, watch, again=left > 0, pay=self._pay)
             if not passing_fault(outcome):
                 break
         return outcome
 
-    def _over(self) -> str | None:
-        """Which cap has been reached, in words."""
-        caps, used = self.caps, self.spent
-        tokens = used.input_tokens + used.output_tokens
-        if caps.usd is not None and (used.cost_usd or 0.0) >= caps.usd:
-            return f"the cap of ${caps.usd:g} is reached: ${used.cost_usd or 0.0:.4f} spent"
-        if caps.tokens is not None and tokens >= caps.tokens:
-            return f"the cap of {caps.tokens:,} tokens is reached: {tokens:,} used"
-        if caps.hours is not None and time.monotonic() - self._begun >= caps.hours * 3600:
-            return f"the cap of {caps.hours:g} hours is reached"
-        return None
+    def _pay(self, used: Usage) -> None:
+        self.spent = self.spent + used
 
     def _watcher(self, cell: Setup, seed: int) -> Callable[[int], None]:
         return lambda step: self._say(cell, seed, step)

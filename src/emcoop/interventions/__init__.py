@@ -6,7 +6,7 @@ An intervention is named in one string, ``NAME[:VALUE or KEY=VALUE[;KEY=VALUE...
 
 from __future__ import annotations
 
-from emcoop.interventions.base import Intervention, Seats, apply, invoke, parse
+from emcoop.interventions.base import Intervention, Seats, apply, invoke, parse, why_not
 from emcoop.interventions.registry import INTERVENTIONS
 
-__all__ = ["INTERVENTIONS", "Intervention", "Seats", "apply", "invoke", "parse"]
+__all__ = ["INTERVENTIONS", "Intervention", "Seats", "apply", "invoke", "parse", "why_not"]

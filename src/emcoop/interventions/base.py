@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, get_type_hints
 from pydantic import create_model
 
 from emcoop.core.config import StrictModel, load, nearest
-from emcoop.core.errors import ConfigError
+from emcoop.core.errors import ConfigError, NotApplicable
 from emcoop.episode.setup import SeatConfig, Setup
 from emcoop.interventions.registry import INTERVENTIONS
 
@@ -115,6 +115,15 @@ def apply(setup: Setup, names: Iterable[str]) -> Setup:
         control = setup.control or setup.cell
         setup = changed.model_copy(update={"interventions": (*setup.interventions, name), "control": control})
     return setup
+
+
+def why_not(setup: Setup, name: str) -> str | None:
+    """Why this intervention means nothing for the set-up's world, or None. Raises UnknownName and ConfigError."""
+    try:
+        invoke(setup, name)
+    except NotApplicable as error:
+        return str(error)
+    return None
 
 
 def reseat(setup: Setup, seats: Seats, change: Callable[[SeatConfig], SeatConfig]) -> Setup:

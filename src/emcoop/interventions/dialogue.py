@@ -1,4 +1,4 @@
-"""Interventions on dialogues: relay inference by messages (The Collaboration Gap), its controls, and one agent alone.
+"""Interventions on dialogues: relay inference by messages (The Collaboration Gap) and its controls.
 
 Relay inference for a weak team and a strong agent: ``primer:messages=4;agent=scripted@0`` opens with the strong one in
 seat 0; ``recovery:messages=4;agent=scripted@0`` brings it in later. Controls: the relay at the other seat (``@1``); the
@@ -59,19 +59,6 @@ def recovery(setup: Setup, *, messages: int, agent: str | None = None, model: st
         return _opened(old, part(old), who, messages, "own", model)
 
     return reseat(setup, seats, change)
-
-
-def alone(setup: Setup, *, view: Literal["both", "full", "half"] = "both", review: bool = False) -> Setup:
-    """The first seat's agent plays the maze by itself: ``both`` halves in one prompt, the ``full`` map, or a ``half``.
-
-    `review` asks for the whole way at once, and once more after a look at it (the paper's solo baselines).
-    """
-    if setup.env != "maze":
-        raise ConfigError(f"alone: {setup.env} has no maps to show to one agent; use solo")
-    options = {**setup.env_options, "view": view, "review": review}
-    options.pop("mode", None)
-    changed = {"agents": 1, "env_options": options, "team": setup.seats()[:1], "topology": "individual"}
-    return setup.model_copy(update={**changed, "topology_options": {}})
 
 
 def _strong(name: str, messages: int, agent: str | None, model: str | None) -> dict[str, Any]:

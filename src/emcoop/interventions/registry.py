@@ -6,6 +6,7 @@ from emcoop.core.registry import Registry
 
 _COMMUNICATION = "emcoop.interventions.communication:"
 _SEATS = "emcoop.interventions.seats:"
+_ALONE = "emcoop.interventions.alone:"
 _DIALOGUE = "emcoop.interventions.dialogue:"
 _EXCHANGE = "emcoop.interventions.exchange:"
 
@@ -27,14 +28,14 @@ INTERVENTIONS = Registry(
         "seat": _SEATS + "seat",
         "model": _SEATS + "model",
         "prompt": _SEATS + "prompt",
-        "solo": _SEATS + "solo",
+        "solo": _ALONE + "solo",
         "memory_off": _SEATS + "memory_off",
         "incompetent": _SEATS + "incompetent",
         "adversary": _SEATS + "adversary",
         "relay": _SEATS + "relay",
         "primer": _DIALOGUE + "primer",
         "recovery": _DIALOGUE + "recovery",
-        "alone": _DIALOGUE + "alone",
+        "alone": _ALONE + "alone",
         "assist": _EXCHANGE + "assist",
         "incentive": _EXCHANGE + "incentive",
         "policy": _EXCHANGE + "policy",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from emcoop.core.config import nearest
 from emcoop.core.errors import ConfigError
@@ -37,23 +37,6 @@ def seat(setup: Setup, *, agent: str, seats: Seats) -> Setup:
     """Another agent, without a model, sits here, e.g. ``seat:greedy@1``."""
     known_agent(agent)
     return reseat(setup, seats, lambda old: SeatConfig(agent=agent))
-
-
-def solo(setup: Setup, *, budget: Literal["own", "matched"] = "own") -> Setup:
-    """The first seat plays the same world alone, under no protocol; the others stand in it and do nothing.
-
-    ``solo`` has one agent's time; ``solo:matched`` as many agent-steps as the whole team: the horizon times its size.
-    """
-    alone = reseat(setup, tuple(range(1, setup.agents)), lambda old: SeatConfig(agent="null"))
-    alone = alone.model_copy(update={"topology": "individual", "topology_options": {}})
-    if budget == "own":
-        return alone
-    longer = setup.make_env().horizon * setup.agents
-    limits = setup.limits
-    if limits.max_steps is not None:
-        limits = limits.model_copy(update={"max_steps": limits.max_steps * setup.agents})
-    changed = {"env_options": {**setup.env_options, "horizon": longer}, "limits": limits}
-    return alone.model_copy(update=changed)
 
 
 def model(setup: Setup, *, name: str, seats: Seats) -> Setup:

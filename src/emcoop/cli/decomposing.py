@@ -1,0 +1,192 @@
+"""`emcoop decompose`: which faculty of which seat costs the team, and who does not listen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from emcoop.analysis.cells import read_record
+from emcoop.analysis.decomposition import Effect, culprit, decompose, fewest_seeds, outcomes, single_effects
+from emcoop.analysis.listening import FEWEST, Conduct, Listening, conduct, deaf_seats, listening
+from emcoop.analysis.listening import KINDS as LISTENING_KINDS
+from emcoop.analysis.words import printable
+from emcoop.cli.explaining import known_metric, told
+from emcoop.cli.meter import Meter
+from emcoop.cli.output import console, print_json, say
+from emcoop.core.config import load, nearest
+from emcoop.core.errors import ConfigError, EmcoopError
+from emcoop.episode.setup import Setup
+from emcoop.experiment.factorial import MOST_FACTORS, Design, by_faculty, by_intervention, by_listening, by_seat, screen
+from emcoop.experiment.study import Study, log_path, parse_seeds, play
+from emcoop.log.events import EpisodeRow
+from emcoop.log.reader import LogReader
+from emcoop.metrics import load_metric
+from emcoop.metrics.base import Direction
+
+LISTENING = "listening"
+
+
+def design_of(setup: Setup, by: str, seat: int | None, source: str) -> Design:
+    """The cells for a decomposition by ``faculties``, ``seats``, or a ``screen`` of every faculty of every seat.
+
+    Or by interventions, with commas between them: ``assist:request,assist:fulfil``.
+    """
+    if ":" in by or "," in by:
+        return by_intervention(setup, [name.strip() for name in by.split(",")])
+    kinds = ("faculties", "seats", "screen", LISTENING)
+    if by not in kinds:
+        raise ConfigError(f"--by {by!r}: {nearest(by, kinds)}")
+    if seat is not None and (by != "faculties" or seat >= setup.agents):
+        raise ConfigError(f"--seat goes with --by faculties and is one of 0-{setup.agents - 1}")
+    if by == "faculties":
+        return by_faculty(setup, source, seat)
+    if by == "seats":
+        return by_seat(setup, source, "full" if setup.agents <= MOST_FACTORS else "single")
+    return screen(setup, source)
+
+
+def decomposition(
+    run: Path,
+    cell: str,
+    by: str,
+    seat: int | None,
+    source: str,
+    metric: str,
+    seeds: str | None,
+    jobs: int,
+    *,
+    json: bool,
+) -> None:
+    """Play what a decomposition of this cell needs into the same run, and print what each factor is worth."""
+    known_metric(metric)
+    setup, played = _cell_of(run, cell)
+    chosen = parse_seeds(seeds) if seeds is not None else played
+    if by == LISTENING:
+        if seat is not None:
+            raise ConfigError(f"--seat goes with --by faculties, not with --by {LISTENING}")
+        _listeners(run, setup, chosen, jobs, json=json)
+        return
+    lower = load_metric(metric).direction is Direction.LOWER
+    design = design_of(setup, by, seat, source)
+    fewest = fewest_seeds(len(design.factors))
+    if len(chosen) < fewest:
+        say(
+            f"warning: {len(chosen)} seeds cannot name one of {len(design.factors)} factors, whatever its effect; "
+            f"play at least {fewest} (--seeds)"
+        )
+    rows = _played(run, design, chosen, jobs)
+    with LogReader.open(log_path(run)) as reader:
+        records = [read_record(reader, row) for row in rows]
+    cells = {coalition: own.cell for coalition, own in design.cells.items()}
+    values = outcomes(records, cells, metric, lower_is_better=lower)
+    singles = single_effects(values)
+    named = culprit(singles)
+    every = decompose(design.factors, values) if by != "screen" else None
+    if json:
+        document: dict[str, Any] = {"cell": setup.cell, "metric": metric, "source": source, "seeds": len(chosen)}
+        document["fewest_seeds"] = fewest
+        document |= {"single": [e.to_json() for e in singles], "culprit": named.to_json() if named else None}
+        print_json({"run": str(run), **document, **(every.to_json() if every else {})})
+        return
+    out = console()
+    out.print(_effects_table("with it alone" if ":" in by or "," in by else f"{source} instead, alone", singles))
+    if every:
+        out.print(_effects_table("Shapley value", every.shapley), _effects_table("interaction", every.interactions))
+    n = _seeds([*singles, *(every.shapley if every else ())], len(chosen), metric)
+    about = f"Effects on {metric}{' (turned: more is better)' if lower else ''}, {n}."
+    out.print(f"{_verdict(named, metric, list(values[frozenset()].values()))}. {about}", markup=False)
+
+
+def _verdict(named: Effect | None, metric: str, untouched: Sequence[float]) -> str:
+    if named is not None:
+        return f"{named.factors[0]} is where this team loses most"
+    ends = sum(value in (0, 1) for value in untouched)
+    if metric != "progress" or 4 * ends < len(untouched):
+        return "no factor helps beyond chance"
+    return (
+        f"no factor helps beyond chance; progress is 0 or 1 in {ends} seeds of the team, where --metric steps is finer. "
+        "Look at it on other seeds (--seeds): two looks at these make twice as many false alarms"
+    )
+
+
+def _seeds(effects: Sequence[Effect], played: int, metric: str) -> str:
+    """On how many seeds the effects are: those on which the metric is defined with the factor and without."""
+    counts = sorted({effect.estimate.n for effect in effects})
+    if counts == [played]:
+        return f"n = {played} seeds"
+    n = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    return f"n = {n} of {played} seeds: those with a value of {metric} with the factor and without"
+
+
+def _played(run: Path, design: Design, seeds: Sequence[int], jobs: int) -> list[EpisodeRow]:
+    """The finished episodes of the design's cells on these seeds, played where they are not yet. Raises EmcoopError."""
+    with Meter() as meter:
+        errors = asyncio.run(play(Study(cells=design.setups(), seeds=tuple(seeds)), run, jobs=jobs, listener=meter))
+    if errors:
+        raise EmcoopError(f"{len(errors)} episodes failed; the first: {errors[0]}")
+    wanted = {own.cell for own in design.cells.values()}
+    with LogReader.open(log_path(run)) as reader:
+        return [row for row in reader.episodes() if row.cell in wanted and row.seed in seeds]
+
+
+def _listeners(run: Path, setup: Setup, seeds: Sequence[int], jobs: int, *, json: bool) -> None:
+    """Make every seat deaf, alone, and print whose messages change what the team does."""
+    if len(seeds) < FEWEST:
+        say(f"warning: {len(seeds)} seeds cannot name a seat that does not listen; play at least {FEWEST} (--seeds)")
+    design = by_listening(setup)
+    rows = _played(run, design, seeds, jobs)
+    deaf = {own.cell: next(iter(coalition), "") for coalition, own in design.cells.items()}
+    by_seat: dict[str, dict[int, Conduct]] = {agent: {} for agent in deaf.values()}
+    with LogReader.open(log_path(run)) as reader:
+        for row in rows:
+            by_seat[deaf[row.cell]][row.seed] = conduct(reader.events(row.id, kinds=LISTENING_KINDS))
+    found = listening(by_seat.pop(""), by_seat)
+    if json:
+        seats = [seat.to_json() for seat in found]
+        print_json({"run": str(run), "cell": setup.cell, "seeds": len(seeds), "listening": seats})
+        return
+    out = console()
+    out.print(_listening_table(found))
+    named = deaf_seats(found)
+    open_ = [seat.agent for seat in found if seat.read and not seat.changed.mean and seat.agent not in named]
+    told_so = []
+    if named:
+        told_so.append(f"{' and '.join(named)}: messages come, and change nothing that the team says, plans or does")
+    if open_:
+        told_so.append(f"{' and '.join(open_)}: nothing has changed yet, in too few seeds to say more")
+    out.print(f"{'; '.join(told_so) or 'every seat that gets messages uses them'}; n = {len(seeds)}.", markup=False)
+
+
+def _listening_table(found: Sequence[Listening]) -> Table:
+    table = Table("seat", box=None, pad_edge=False)
+    for head in ("messages read", "seeds in which they change anything"):
+        table.add_column(head, justify="right")
+    for seat in found:
+        table.add_row(seat.agent, str(seat.read), told(seat.changed))
+    return table
+
+
+def _effects_table(title: str, effects: Sequence[Effect]) -> Table:
+    table = Table(title, box=None, pad_edge=False)
+    for head in ("effect", "p", "p Holm"):
+        table.add_column(head, justify="right")
+    for effect in effects:
+        p = ["-" if v is None else f"{v:.4f}" for v in (effect.p, effect.adjusted)]
+        table.add_row(" x ".join(effect.factors), told(effect.estimate), *p)
+    return table
+
+
+def _cell_of(run: Path, cell: str) -> tuple[Setup, tuple[int, ...]]:
+    """The set-up of the cell with this beginning, and its finished seeds. Raises ConfigError for none or several."""
+    with LogReader.open(log_path(run)) as reader:
+        rows = [row for row in reader.episodes() if row.cell.startswith(cell)]
+    cells = dict.fromkeys(row.cell for row in rows)
+    if len(cells) != 1:
+        have = ", ".join(list(cells)[:6]) or "none"
+        raise ConfigError(f"{run}: {len(cells)} cells begin with {printable(cell)!r} ({have}); see emcoop replay {run}")
+    seeds = tuple(sorted({row.seed for row in rows if row.status == "finished"}))
+    return load(Setup, dict(rows[0].setup), "the logged set-up"), seeds
