@@ -54,6 +54,18 @@ def test_who_replanned_elsewhere_while_two_waited_is_named_with_step_and_shortfa
     )
 
 
+def test_the_shortfall_is_that_of_the_steps_that_are_told() -> None:
+    """A is there in steps 1-9, B in 5-11: alone for six steps, both for five; the wait begins when both are there."""
+    script = Script(agents=3)
+    for t in range(11):
+        there = ([A] if t < 9 else []) + ([B] if t >= 4 else [])
+        script.at(t + 1.0).step({A: BLOCK, B: BLOCK}, tasks={BLOCK: task(3, spatial=there, dependency=[A, B, C])})
+    found = attribute(script.end("horizon", 0.0).events)
+    assert found is not None
+    assert (found.present, found.since, found.steps, found.short) == ((A, B), 5, 7, 1)
+    assert "spatial short by 1 of 3 for 7 steps" in found.sentence
+
+
 def test_a_won_a_cut_off_and_an_empty_episode_have_no_failure() -> None:
     assert attribute(waiting_in_vain().end("success").events) is None
     assert attribute(waiting_in_vain().events) is None
@@ -103,8 +115,8 @@ def test_a_thing_that_nobody_meant_is_no_task_in_vain_and_the_dead_are_told() ->
     assert found is not None
     assert (found.task, found.died) == (None, (B,))
     assert found.sentence == (
-        "ended by failure at step 4, agent 1 died. Beside that, not shown to be its cause: nobody stood at any task of a "
-        "plan in the last 4 steps; plans were about block_4:left."
+        "ended by failure at step 4, agent 1 died. Beside that, not shown to be its cause: nobody stood at any task of "
+        "a plan in the last 4 steps; plans were about block_4:left."
     )
 
 
@@ -125,6 +137,20 @@ def test_what_fell_short_beside_a_death_is_not_told_as_its_cause() -> None:
     assert dead.startswith("ended by failure at step 4, agent 1 died. Beside that, not shown to be its cause: agent 1 ")
     assert alive.endswith(short)
     assert dead.endswith(short)
+
+
+def test_who_meant_to_come_is_missing_and_not_who_was_not_needed() -> None:
+    def missing(required: int) -> tuple[str, ...]:
+        script = Script(agents=3)
+        for t in range(4):
+            plans = {A: BLOCK, B: BLOCK, "agent_2": OTHER}
+            script.at(t + 1.0).step(plans, tasks={BLOCK: task(required, spatial=[A], temporal=[A])})
+        found = attribute(script.end("horizon", 0.0).events)
+        assert found is not None
+        return found.missing
+
+    assert missing(2) == (B,)
+    assert missing(3) == (B, "agent_2")
 
 
 def test_a_team_that_went_nowhere_is_told_so() -> None:

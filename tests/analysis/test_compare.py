@@ -113,11 +113,54 @@ def test_the_gap_lies_between_floor_and_oracle_with_the_solo_and_the_silent_arm(
     assert found.solo is not None
     assert found.solo.mean == pytest.approx(0.25)
     assert found.matched is None
+    assert found.informed is None
     assert found.retention == pytest.approx(2.0)
     assert found.talk is not None
     assert found.talk.mean == pytest.approx(0.25)
     with pytest.raises(ConfigError, match="no task of this run"):
         gaps(records[2:])
+
+
+def test_the_gap_takes_floor_and_ceiling_from_the_teams_own_world() -> None:
+    short, long = {"env_options": {"horizon": 10}}, {"env_options": {"horizon": 99}}
+    records = [
+        *episodes("f1", [0.0, 0.0], agent="random", **short),
+        *episodes("o1", [0.5, 0.5], agent="oracle", **short),
+        *episodes("f2", [0.2, 0.2], agent="random", **long),
+        *episodes("o2", [1.0, 1.0], agent="oracle", **long),
+        *episodes("t1", [0.5, 0.5], topology="debate", **short),
+        *episodes("t2", [0.6, 0.6], topology="debate", **long),
+        *episodes("t3", [0.6, 0.6], topology="debate", limits={"max_steps": 5}),  # nothing to put it between
+    ]
+    scales = {item.cell: (item.floor, item.ceiling, item.team.mean) for item in gaps(records)}
+    assert scales == {"t1": (0.0, 0.5, 1.0), "t2": (0.2, 1.0, pytest.approx(0.5))}
+
+
+def test_retention_is_of_the_seeds_that_team_and_solo_share() -> None:
+    records = [
+        *episodes("f", [0.0, 0.0, 0.0], agent="random"),
+        *episodes("o", [1.0, 1.0, 1.0], agent="oracle"),
+        *episodes("t", [0.2, 0.6, 1.0], topology="debate"),
+        *episodes("s", [0.4, 0.8], interventions=["solo"], control="t"),
+    ]
+    (found,) = gaps(records)
+    assert found.retention == pytest.approx(0.4 / 0.6)
+
+
+def test_the_gap_takes_the_informed_agent_from_its_own_world_on_the_teams_scale() -> None:
+    records = [
+        *episodes("f", [0.2, 0.2], agent="random"),
+        *episodes("o", [1.0, 1.0], agent="oracle"),
+        *episodes("t", [0.6, 0.6], topology="debate"),
+        *episodes("s", [0.4, 0.4], interventions=["solo"], control="t"),
+        *episodes("i", [1.0, 0.8], agents=1, interventions=["alone:full"], control="t"),
+        *episodes("j", [0.2, 0.2], agents=1, interventions=["alone:full"], control="another team"),
+    ]
+    (found,) = gaps(records)
+    assert found.informed is not None
+    assert found.informed.mean == pytest.approx(0.875)
+    assert found.retention == pytest.approx(0.5 / 0.875)  # the best of the solos
+    assert found.to_json()["informed"] == found.informed.to_json()
 
 
 def test_influence_is_a_message_after_which_the_readers_plan_is_about_another_task() -> None:

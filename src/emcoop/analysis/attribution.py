@@ -3,7 +3,8 @@
 The failure step is the step at which an unsuccessful episode ended (paper, equation 13); the window is the k steps
 before it with their stages and messages (equation 14). Of the tasks that somebody planned for or tried in the window
 the one that most was spent on in vain is examined: the first kind of constraint that fell short, by how many, for how
-long, and what those who were missing did instead. Who died in the window is told first.
+long, and what those who were missing did instead. Who died in the window is told first, and apart: the log does not say
+what somebody died of, so what fell short beside a death is told as that and not as its cause.
 """
 
 from __future__ import annotations
@@ -172,18 +173,22 @@ def _stuck(episode: _Episode, first: int) -> dict[str, Json] | None:
     while begin > 0 and _lack(episode.steps[begin - 1], task, Constraint.PARTICIPATION) > 0:
         begin -= 1
     run = episode.steps[begin : end + 1]
-    kind = _first_short(run, task)
-    lacks = Counter(_lack(step, task, kind) for step in run if _lack(step, task, kind) > 0)
     present = _usual(run, task, Constraint.SPATIAL)
     together = (i for i, step in enumerate(run) if set(present) <= set(step["tasks"][task][Constraint.SPATIAL.value]))
     begin += next(together, 0)  # the wait begins when those who wait are there
     run = episode.steps[begin : end + 1]
+    kind = _first_short(run, task)
+    lacks = Counter(_lack(step, task, kind) for step in run if _lack(step, task, kind) > 0)
     missing = _missing(episode, run, task, kind, present)
+    short_by = min(lacks, key=lambda lack: (-lacks[lack], lack))
+    late = tuple(agent for agent in missing if _about(run, agent) == task)
+    if kind is Constraint.SPATIAL and len(late) >= short_by:
+        missing = late  # who meant to come and did not; the others were not needed
     return {
         "task": task,
         "constraint": kind,
         "required": max(int(step["tasks"][task]["required"]) for step in run),
-        "short": min(lacks, key=lambda lack: (-lacks[lack], lack)),
+        "short": short_by,
         "steps": end - begin + 1,
         "since": begin + 1,
         "present": present,
@@ -221,10 +226,15 @@ def _missing(
     return tuple(agent for agent in present if agent not in acting)
 
 
+def _about(run: Sequence[Mapping[str, Json]], agent: AgentId) -> TaskId:
+    """The task that the agent's plans named in most steps of the run."""
+    about = Counter(str((step.get("named") or {}).get(agent, NO_TASK)) for step in run)
+    return min(about, key=lambda name: (-about[name], name))
+
+
 def _instead(episode: _Episode, run: Sequence[Mapping[str, Json]], begin: int, agent: AgentId, task: TaskId) -> str:
     """What the agent's plans were about in the run, and since when."""
-    about = Counter(str((step.get("named") or {}).get(agent, NO_TASK)) for step in run)
-    chosen = min(about, key=lambda name: (-about[name], name))
+    chosen = _about(run, agent)
     before = [plan for plan in episode.plans if plan[1] == agent and plan[0] <= begin]
     since = next((step for step, _, _, name in reversed(before) if name == chosen), begin)
     verb = "replanned" if before and before[-1][2] == "replan" and before[-1][3] == chosen else "planned"
@@ -238,12 +248,13 @@ def _instead(episode: _Episode, run: Sequence[Mapping[str, Json]], begin: int, a
 def _idle(about: Mapping[str, Json], died: Sequence[AgentId], named: Counter[str]) -> str:
     wanted = [printable(task) for task, _ in named.most_common(2) if task != NO_TASK]
     plans = f"; plans were about {' and '.join(wanted)}" if wanted else "; no plan named a task"
-    return f"{_end(about, died)}: nobody stood at any task of a plan in the last {about['window']} steps{plans}."
+    return f"{_end(about, died)}nobody stood at any task of a plan in the last {about['window']} steps{plans}."
 
 
 def _end(about: Mapping[str, Json], died: Sequence[AgentId]) -> str:
+    """How the episode ended, up to what else there is to say of the window."""
     end = f"ended by {str(about['limit']).replace('_', ' ')} at step {about['step']}"
-    return f"{end}, {_names(died)} died" if died else end
+    return f"{end}, {_names(died)} died. Beside that, not shown to be its cause: " if died else f"{end}: "
 
 
 def _sentence(about: Mapping[str, Json], died: Sequence[AgentId], found: Mapping[str, Json]) -> str:
@@ -265,7 +276,7 @@ def _sentence(about: Mapping[str, Json], died: Sequence[AgentId], found: Mapping
         told = f"{_names(found['missing'])} did not act in time while {who}"
     else:
         told = f"{who} and did not act on it" + (" at the same time" if found["required"] > 1 else "")
-    return f"{_end(about, died)}: {told}: {lack}."
+    return f"{_end(about, died)}{told}: {lack}."
 
 
 def _name(agent: AgentId) -> str:

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from emcoop.core.config import StrictModel, load, nearest, read_yaml
 from emcoop.core.errors import ConfigError
-from emcoop.envs.ma_crafter.constants import ACHIEVEMENTS, CRAFTED, MOST, PLACED
+from emcoop.envs.ma_crafter.constants import ACHIEVEMENTS, CRAFTED, MOST, PLACED, VIEW_COLS, VIEW_ROWS
 from emcoop.envs.ma_crafter.recipes import COOPERATIVE, GIVES, RECIPES, THINGS, Recipe, known
 from emcoop.envs.ma_crafter.tables import UNLIMITED, Rules, crafter_rules
 
@@ -127,6 +127,8 @@ class Level(StrictModel):
     agent. `on_death`: the episode ends with the first death, or goes on without the dead agent, or the agent
     starts again with an empty bag. `cap_to_team` lowers every requirement to the size of the team. `recipes` replaces
     single recipes of `recipes.RECIPES`. `mobs` are all, only the cows, or none (true and false mean all and none).
+    With `whole_map` every agent that is awake knows the ground of the whole world and where its teammates are; animals
+    and enemies are known while they are in view, as ever.
     """
 
     cooperative_collection: Collection = Collection()
@@ -139,6 +141,7 @@ class Level(StrictModel):
     size: int = Field(default=64, ge=16, le=256)
     horizon: int = Field(default=HORIZON, ge=1)
     cap_to_team: bool = False
+    whole_map: bool = False
 
     @field_validator("recipes")
     @classmethod
@@ -321,4 +324,5 @@ def tables(level: Level) -> Rules:
         cows=level.mobs != "none",
         on_death=level.on_death,
         goal=level.needed(),
+        sight=(2 * level.size + 1, 2 * level.size + 1) if level.whole_map else (VIEW_ROWS, VIEW_COLS),
     )

@@ -12,6 +12,7 @@ from emcoop.envs.ma_crafter.observe import (
     CrafterObservation,
     KnownTarget,
     Teammate,
+    WholeMap,
 )
 
 _LEGEND = {
@@ -39,6 +40,8 @@ def describe(seen: CrafterObservation) -> str:
     if seen.view:
         lines += _view(seen)
     lines += _targets(seen)
+    if isinstance(seen, WholeMap):
+        lines += _everything(seen)
     if seen.teammates:
         lines.append("Teammates: " + "; ".join(_teammate(mate, seen.step) for mate in seen.teammates) + ".")
     if seen.achieved:
@@ -65,6 +68,20 @@ def _targets(seen: CrafterObservation) -> list[str]:
         targets = [target for target in seen.targets if target.kind == kind]
         lines.append(f"- {_takes(targets[0])}" + "; ".join(_target(seen, target) for target in targets))
     return lines
+
+
+_LISTED = ("table", "furnace", "coal", "iron", "diamond")
+"""Of these every cell of a whole map is told; trees, stone, water and lava are too many."""
+
+
+def _everything(seen: WholeMap) -> list[str]:
+    lines = []
+    for kind in _LISTED:
+        symbol = GROUND_SYMBOLS[MATERIALS.index(kind)]
+        cells = [f"({r}, {c})" for r, row in enumerate(seen.map) for c, ground in enumerate(row) if ground == symbol]
+        if cells:
+            lines.append(f"- {kind}: {' '.join(cells)}")
+    return ["All on the whole map (row, col):", *lines] if lines else []
 
 
 def _takes(target: KnownTarget) -> str:

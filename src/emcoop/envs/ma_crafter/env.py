@@ -26,7 +26,7 @@ from emcoop.core.types import (
     agent_index,
     agent_names,
 )
-from emcoop.envs.base import Grounding, Progress, Transition, chosen_primitives
+from emcoop.envs.base import FullView, Grounding, Progress, Transition, chosen_primitives
 from emcoop.envs.ma_crafter import actions, config, events, observe, prompts, tasks
 from emcoop.envs.ma_crafter.constants import (
     ACHIEVEMENTS,
@@ -60,6 +60,7 @@ class _Options(StrictModel):
     on_death: Literal["end", "continue", "respawn"] | None = None
     goal: str | tuple[str, ...] | None = None
     size: int | None = None
+    whole_map: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,6 +236,10 @@ class MACrafter:
 
         return render(state)
 
+    def full_view(self) -> FullView:
+        """A world for one agent that knows the whole map: in the team's own world mates would stand in its way."""
+        return FullView(made_for_one=True, options={"whole_map": True})
+
     def policies(self) -> Mapping[str, PolicyFactory]:
         """The reference policies by name."""
         from emcoop.envs.ma_crafter.reference import POLICIES
@@ -246,7 +251,8 @@ def make(agents: int = 3, level: str = "easy", **parameters: Any) -> MACrafter:
     """MA-Crafter with this many agents.
 
     `level` is ``easy``, ``medium``, ``hard``, ``hard-wide``, ``hard-scaled`` or the path of a level file; `horizon`,
-    `mobs`, `on_death`, `goal` and `size` replace the level's. Raises ConfigError for anything that cannot be set up.
+    `mobs`, `on_death`, `goal`, `size` and `whole_map` replace the level's. Raises ConfigError for what cannot be set
+    up.
     """
     options = load(_Options, parameters, "ma-crafter")
     if not 1 <= agents <= MAX_AGENTS:

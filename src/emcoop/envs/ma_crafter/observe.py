@@ -132,6 +132,10 @@ class CrafterObservation(_Seen):
         return next((target for target in self.targets if target.name == name), None)
 
 
+class WholeMap(CrafterObservation):
+    """The observation where the level says `whole_map`: `map` is the ground as it is (for who sleeps, as it was)."""
+
+
 _SYMBOLS = np.frombuffer(GROUND_SYMBOLS.encode(), np.uint8)
 _IS_LANDMARK = np.isin(np.arange(len(MATERIALS)), LANDMARKS)
 
@@ -142,7 +146,8 @@ def observe(state: CrafterState, level: Level, agent: AgentId) -> CrafterObserva
     body, items = state.agents[me].tolist(), state.inventory[me].tolist()
     teammates = tuple(_teammate(state, me, mate) for mate in range(state.team) if mate != me)
     awake = not body[SLEEPING] and not body[DEAD]
-    return CrafterObservation(
+    kind = WholeMap if level.whole_map else CrafterObservation
+    return kind(
         agent=agent,
         step=state.step,
         horizon=level.horizon,

@@ -24,7 +24,7 @@ steps, until enough agents take part
 
 _FULL = """\
 You are one of a team of {agents} in MA-Crafter, an open world of {size} rows and {size} columns, counted from 0 at \
-the top left. You see the 7 rows and 9 columns around you; everything else you know only from before or from messages.
+the top left. {sight}
 
 GOAL: {goal}, within {horizon} steps. {death}
 
@@ -49,7 +49,7 @@ TASK: the target your plan works on, e.g. tree_3 or cow_12, or what it makes or 
 place_table, or none."""
 
 _SHORT = """\
-MA-Crafter, {size} x {size} cells, (row, col) from the top left, from 0; you see 7 x 9 around you. Team of {agents}. \
+MA-Crafter, {size} x {size} cells, (row, col) from the top left, from 0; {sight}. Team of {agents}. \
 Goal: {goal}, in {horizon} steps. {death}
 Taking a resource needs enough agents within {reach}, each with the tool, who collect it in the same step; each gets \
 one:
@@ -63,8 +63,8 @@ A plan is a task (a target such as tree_3, make_wood_pickaxe, place_table, or no
 
 _STORY = """\
 You and your companions ({agents} in all) wake in a wild land, {size} cells from north to south and as many from west \
-to east. Rows are counted from the northern edge, columns from the western one, from 0. Each of you sees only three \
-rows up and down and four columns to either side. Your purpose: {goal}, before {horizon} steps have passed. {death}
+to east. Rows are counted from the northern edge, columns from the western one, from 0. {sight} Your purpose: \
+{goal}, before {horizon} steps have passed. {death}
 
 Hard things are taken together. Whoever stands within {reach} of a resource and holds the right tool can lend a hand; \
 when enough hands take it in the same step, it is gone and each of them has one unit:
@@ -81,6 +81,19 @@ Say which task you are at (a target such as tree_3, or make_wood_pickaxe, place_
 _TEXTS = {"full": _FULL, "short": _SHORT, "story": _STORY}
 
 VARIANTS = tuple(_TEXTS)
+
+_SIGHT = {
+    "full": "You see the 7 rows and 9 columns around you; everything else you know only from before or from messages.",
+    "short": "you see 7 x 9 around you",
+    "story": "Each of you sees only three rows up and down and four columns to either side.",
+}
+_WHOLE_MAP = {
+    "full": "You know the whole map and where your teammates are; animals and enemies you see in the 7 rows and 9 "
+    "columns around you.",
+    "short": "you know the whole map, and see animals and enemies 7 x 9 around you",
+    "story": "You carry a map of all of it that shows your companions, too; beasts and foes you see three rows up and "
+    "down and four columns to either side.",
+}
 
 _DEATHS = {
     "end": "The first death of an agent ends the episode.",
@@ -101,6 +114,7 @@ def rules(variant: str, level: Level, agents: int) -> str:
         size=level.size,
         horizon=level.horizon,
         goal=_goal(level),
+        sight=(_WHOLE_MAP if level.whole_map else _SIGHT)[variant],
         death=_DEATHS[level.on_death],
         reach=reach,
         resources="\n".join(_resource(level, name, agents) for name in COOPERATIVE),

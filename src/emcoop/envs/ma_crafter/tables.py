@@ -129,11 +129,13 @@ def crafter_rules(
     cows: bool = True,
     on_death: str = ON_DEATH[END],
     goal: Iterable[str] = ("collect_diamond",),
+    sight: tuple[int, int] = (VIEW_ROWS, VIEW_COLS),
 ) -> Rules:
     """Crafter's own rules, with these replaced.
 
     `required` agents and `tools` are by name of RESOURCES, `uses` and `near` by name of PLACED and CRAFTED, `on` by
     name of PLACED, `makers` (required agents) by name of CRAFTED; what a mapping leaves out stays Crafter's.
+    `sight` are the rows and columns, odd, of what an agent sees around it.
     Raises ValueError or KeyError for names that do not exist.
     """
     every_use = {**CRAFTER_USES, **(uses or {})}
@@ -155,7 +157,7 @@ def crafter_rules(
         make_uses=np.array([item_row(every_use[name]) for name in CRAFTED], np.int64),
         make=np.array([((makers or {}).get(n, 1), material_mask(every_near.get(n, ())), 1) for n in CRAFTED], np.int64),
         weights=np.array(item_row(weight), np.int64),
-        limits=np.array([*limits, ON_DEATH.index(on_death), VIEW_ROWS, VIEW_COLS], np.int64),
+        limits=np.array([*limits, ON_DEATH.index(on_death), *sight], np.int64),
         goal=np.array([name in wanted for name in ACHIEVEMENTS], np.int64),
     )
 
