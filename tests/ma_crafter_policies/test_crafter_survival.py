@@ -121,6 +121,14 @@ def test_stones_are_put_down_before_a_full_bag_traps_the_agent() -> None:
     assert isinstance(actions[-1], Place)
 
 
+def test_a_stone_is_not_put_down_on_the_way() -> None:
+    grid = np.full((9, 9), STONE, np.uint8)
+    grid[4, 2:6] = GRASS
+    know = standing(grid, (4, 5), 2)
+    assert isinstance(mover(know, LOADED).shed()[-1], Place)
+    assert mover(know, LOADED).shed([(4, 2), (4, 3)]) == []
+
+
 def test_it_is_dark_from_dusk_to_dawn_of_every_day() -> None:
     assert [is_dark(300 * 3 + time) for time in (DUSK - 1, DUSK, DAWN - 1, DAWN)] == [False, True, True, False]
 
@@ -171,6 +179,17 @@ def test_the_trial_says_what_an_agent_died_of() -> None:
     assert played.dead == "agent_0"
     assert played.cause
     assert played.last[-1].step == played.steps - 1
+
+
+def test_with_the_diamond_at_hand_the_oracle_does_not_wait_for_the_day() -> None:
+    played = trial.play("oracle", seed=51)
+    assert played.success
+    assert played.steps < 200
+
+
+def test_with_the_rule_continue_an_episode_outlives_its_first_dead() -> None:
+    end, on = (trial.play("noop", agents=2, seed=1, on_death=rule) for rule in ("end", "continue"))
+    assert end.steps < on.steps
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ Cell = tuple[int, int]
 Ground = NDArray[np.uint8]
 
 COW, ZOMBIE, SKELETON, ARROW = (MOB_SYMBOLS[k] for k in (1, 2, 3, 4))
-ARCHER_MEMORY = 25
+ARCHER_MEMORY = 150
 """Steps for which a skeleton out of sight is believed to be where it was seen."""
 NEVER = -10_000
 COW_MEMORY = 2000

@@ -53,7 +53,7 @@ class Mover:
         if not path:
             return []
         if not self.know.free(path[0]):
-            return self.clear(path[0])
+            return self.clear(path[0], path)
         runs: list[list[int]] = []
         here = self.know.me
         for cell in path[: self.stride]:
@@ -71,8 +71,8 @@ class Mover:
         """The next actions to a cell; empty on it, or without a way."""
         return self.along(self.ways.path(cell)) if self.ways.to(cell) < FAR else []
 
-    def clear(self, cell: Cell) -> list[BaseModel]:
-        """Make a cell beside the agent walkable, or wait for the body on it to go."""
+    def clear(self, cell: Cell, way: Sequence[Cell] = ()) -> list[BaseModel]:
+        """Make a cell beside the agent walkable, or wait for the body on it to go; `way` stays free."""
         material = self.know.material(cell)
         kind = MATERIALS[material]
         if cell in self.know.bodies:
@@ -82,16 +82,16 @@ class Mover:
         if material in (WATER, LAVA):
             return [Navigate(object_type="cell", row=cell[0], col=cell[1]), put("stone"), take("stone")]
         if kind == "stone" and self.bag.get("stone", 0) >= LOADED:
-            return self.shed() or self._make_line() or ([take(kind)] if self.bag["stone"] < self.cap else [Noop()])
+            return self.shed(way) or self._make_line() or ([take(kind)] if self.bag["stone"] < self.cap else [Noop()])
         return [take(kind)]
 
-    def shed(self) -> list[BaseModel]:
-        """Put a stone down where it is not in reach of what is taken from here; empty where there is no such place."""
+    def shed(self, way: Sequence[Cell] = ()) -> list[BaseModel]:
+        """Put a stone down where it is not in reach of what is taken from here, nor on the way; empty if impossible."""
         roads = self._roads(3)
         for run_up, path in roads.items():
             for direction in (1, 2, 3, 4):
                 stand, spot = ahead(run_up, direction), ahead(run_up, direction, 2)
-                if stand in roads and spot in roads and apart(spot, self.know.me) >= 2:
+                if stand in roads and spot in roads and spot not in way and apart(spot, self.know.me) >= 2:
                     return [*(move(d) for d in path), move(direction), put("stone")]
         return []
 

@@ -50,12 +50,13 @@ class ScriptedPolicy(SquadMember):
         seen = scene.seen
         if not seen.alive:
             return Plan(NO_TASK, (Noop(num_steps=10),), "dead")
-        care = self._body.care(seen, scene.mover, digs=self._digs(), busy=self._busy(scene))
+        busy = self._busy(scene)
+        care = self._body.care(seen, scene.mover, digs=self._digs(), busy=busy)
         if care is not None and care.actions:
             task = scene.know.name(care.target, care.kind) if care.target is not None else NO_TASK
             self._at = care.target
             return Plan(task, tuple(care.actions[:8]), care.why)
-        if not is_dark(view.step):
+        if not busy and not is_dark(view.step):
             if seen.vitals["drink"] <= HUNGRY and seen.vitals["drink"] <= seen.vitals["food"]:
                 return self._explore(scene, view, Need("explore"), rock=False)
             if hungry(seen):

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from emcoop.envs.ma_crafter.actions import Noop
 from emcoop.envs.ma_crafter.constants import LAVA, STONE, UNKNOWN, WATER
-from emcoop.envs.ma_crafter.knowledge import SKELETON, ZOMBIE, Cell, Ground, Knowledge, ahead, walkable
+from emcoop.envs.ma_crafter.knowledge import SKELETON, ZOMBIE, Cell, Ground, Knowledge, ahead, apart, walkable
 from emcoop.envs.ma_crafter.moving import LOADED, Mover, move, put, take
 from emcoop.envs.ma_crafter.planner import FAR, Ways
 
@@ -25,6 +25,9 @@ STONE_COST = 3
 DUG_COST = 4
 WELL_WORTH = 10
 """Steps that it is worth to have water in the wall."""
+MOST_INSIDE, NEAR_SITE = 5, 4
+"""Who sits in a chamber with more stones may not get out: it cannot put any down, and not take enough. So near the
+site some are put down."""
 LARGEST = 8
 """A closed place of at most so many cells counts as a chamber."""
 
@@ -177,7 +180,9 @@ def build(site: Site, mover: Mover) -> list[BaseModel]:
     """The next action towards sitting in the closed chamber; empty when it is closed, or cannot be reached."""
     know = mover.know
     if know.me not in site.cells:
-        return _enter(site, mover)
+        way = [*mover.ways.path(site.cells[0]), *site.cells] if mover.ways.to(site.cells[0]) < FAR else site.cells
+        lighter = mover.shed(way) if _too_many(site, mover) else []
+        return lighter or _enter(site, mover)
     rock = [cell for cell in site.cells if know.material(cell) == STONE]
     if rock:
         over = ahead(know.me, 3)
@@ -192,6 +197,15 @@ def build(site: Site, mover: Mover) -> list[BaseModel]:
     if turn is not None:
         return [move(turn)]
     return [Noop()] if free != gaps else []
+
+
+def _too_many(site: Site, mover: Mover) -> bool:
+    """Whether one would sit in the chamber, once it is dug and closed, with more stones than let one dig out again."""
+    know = mover.know
+    dug = sum(know.material(cell) == STONE for cell in site.cells)
+    walls = sum(_open(know, wall) for wall in site.walls)
+    near = any(apart(cell, know.me) <= NEAR_SITE for cell in site.cells)
+    return near and mover.bag.get("stone", 0) + dug - walls > MOST_INSIDE
 
 
 def _enter(site: Site, mover: Mover) -> list[BaseModel]:

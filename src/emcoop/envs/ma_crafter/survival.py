@@ -236,13 +236,21 @@ def _inside(seen: CrafterObservation, mover: Mover, idle: bool) -> Care | None:
     if drink < MOST - 1 and any(mover.know.material(c) == WATER for c in beside([mover.know.me])):
         return Care("drink", [take("water")])
     dark = is_dark(seen.step)
-    if seen.step >= DAY and seen.step % DAY < LINGER and mover.know.mobs(ZOMBIE) and min(food, drink) > 2:
-        return Care("wait for the zombies to vanish", [Noop()])
+    if _lurking(seen, mover):
+        return Care("wait for the zombies to vanish", [Sleep() if energy < MOST else Noop()])
     if energy <= TIRED or (energy < MOST and (dark or health < SOUND)):
         return Care("sleep", [Sleep()])
     if (dark and (idle or exposed(mover))) or (health < SOUND and min(food, drink) > 1):
         return Care("rest", [Noop(num_steps=5)])
     return None
+
+
+def _lurking(seen: CrafterObservation, mover: Mover) -> bool:
+    """Whether zombies of the night wait outside that will vanish soon, while one can still wait."""
+    time = seen.step % DAY
+    if seen.step < DUSK or LINGER <= time < DAWN or seen.vitals["health"] <= WEAK:
+        return False
+    return bool(mover.know.mobs(ZOMBIE))
 
 
 def _drink(seen: CrafterObservation, mover: Mover) -> Care | None:

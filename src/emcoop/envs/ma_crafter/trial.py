@@ -33,6 +33,7 @@ from emcoop.envs.ma_crafter.constants import (
     LAVA,
     MATERIALS,
     MOBS,
+    ON_DEATH,
     ROW,
     SLEEPING,
     VITALS,
@@ -327,9 +328,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--horizon", type=int)
     parser.add_argument("--mobs", choices=("all", "cows", "none"))
     parser.add_argument("--goal")
+    parser.add_argument("--on-death", choices=ON_DEATH)
     parser.add_argument("--last", action="store_true", help="print the last moments of the dead")
     args = parser.parse_args(arguments)
-    options = {name: value for name in ("horizon", "mobs", "goal") if (value := getattr(args, name)) is not None}
+    names = ("horizon", "mobs", "goal", "on_death")
+    options = {name: value for name in names if (value := getattr(args, name)) is not None}
     trials = []
     for seed in _numbers(args.seeds):
         trial = play(args.policy, args.level, args.agents, seed, talk=args.talk, **options)

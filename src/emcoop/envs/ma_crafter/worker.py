@@ -51,8 +51,10 @@ from emcoop.envs.ma_crafter.survival import Body, is_dark
 from emcoop.envs.ma_crafter.technology import Need, Technology
 from emcoop.envs.policy import PolicyView
 
-NEAR_STATION, FAR_STATION, AT_HAND, BUSY_STEPS = 12, 60, 6, 10
+NEAR_STATION, FAR_STATION, AT_HAND, BUSY_STEPS = 12, 60, 6, 25
 """How far one goes to a station if one could build another, and if not; for a sword; and in spite of lesser needs."""
+LAST_WAY = 100
+"""With the goal so near one goes on in spite of hunger, thirst and the night."""
 NIGHT_GRASS = 5
 """What a step over grass costs in the dark."""
 STONES = 5
@@ -150,11 +152,14 @@ class Worker:
         return self._tree.next(scene.seen.bag, near, frozenset(scene.seen.achieved), at_hand)
 
     def _busy(self, scene: Scene) -> bool:
-        """Whether something is to be made or put within a few steps."""
+        """Whether something is to be made within a few steps, or the goal is near enough."""
         need = self._need(scene)
         if need.verb == "craft":
             return self._station(scene, self._level.recipe(need.things[0]).near[0], BUSY_STEPS) is not None
-        return False
+        if need.verb != "collect" or need.things != (self._level.goal,) or self._level.required(need.things[0]) > 1:
+            return False
+        last = scene.ways.closest(scene.know.grid == MATERIALS.index(need.things[0]))
+        return bool(last) and scene.ways.to_side(last[0]) <= LAST_WAY
 
     def _work(self, scene: Scene, view: PolicyView) -> Plan:
         need = self._need(scene)
