@@ -109,6 +109,27 @@ def test_decompose_plays_the_swaps_and_names_the_seat(run: Path, capsys: pytest.
         decomposing.decomposition(run, "zz", **where, jobs=1, json=True)
 
 
+def test_seeds_without_a_value_are_told_and_a_second_look_is_sent_to_other_seeds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for topology, seeds in (("individual", "0-4"), ("debate", "0-6")):
+        matrix = Matrix(env="cube", level="hard", topology=topology, seeds=seeds, references=())
+        assert asyncio.run(play(matrix.study(), tmp_path)) == []
+    comparing.show(tmp_path, "debate", "individual", None, ["progress"], json=False)
+    assert "5 of 7" in capsys.readouterr().out
+    comparing.power(tmp_path, "debate", "individual", ["progress"], 0.8, 0.05, json=False)
+    assert "5 of 7" in capsys.readouterr().out
+    cell = matrix.study().cells[0].cell
+    for metric, said in (
+        ("deficit_temporal", " to 7 of 7 seeds: those with a value of deficit_temporal with the factor and without"),
+        ("progress", "n = 7 seeds"),
+    ):
+        decomposing.decomposition(tmp_path, cell, "screen", None, "null", metric, None, 2, json=False)
+        out = " ".join(capsys.readouterr().out.split())
+        assert said in out
+    assert "look at it on other seeds (--seeds)" in out
+
+
 def test_decompose_by_listening_tells_whose_messages_change_anything(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,6 +55,17 @@ def test_a_rule_for_what_the_command_line_left_out_is_no_mistake(tmp_path: Path)
     assert {cell.topology for cell in narrowed.own()} == {"individual"}
 
 
+def test_a_run_keeps_a_file_that_plays_the_same_cells_again(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    rules = "[{topology: debate, agents: [2, 3]}, {topology: individual, agents: [3, 4], level: easy}]"
+    path.write_text(f"env: cube\ntopology: [debate, individual]\nagents: [2, 3, 4]\nexclude: {rules}\nreferences: []")
+    narrowed = running.matrix_of(str(path), {"topology": "individual", "agents": "2,3"}, "0", [], [], None, True)
+    running.run(narrowed, tmp_path / "run", running.How(), json=True)
+    again = read_matrix(tmp_path / "run" / "run.yaml")
+    assert [cell.agents for cell in again.own()] == [2]
+    assert again.study() == narrowed.study()
+
+
 def test_more_than_anybody_means_needs_yes_and_is_counted(tmp_path: Path) -> None:
     million = Matrix(env="cube", agents=tuple(range(1, 1001)), level=tuple(map(str, range(1000))), seeds="0")
     with pytest.raises(ConfigError, match=r"1,000,000 episodes or more; say --yes"):

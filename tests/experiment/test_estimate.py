@@ -10,7 +10,7 @@ import pytest
 from emcoop.cli import running
 from emcoop.experiment.estimate import REASONING_TOKENS, Cost, forecast
 from emcoop.experiment.matrix import Matrix
-from emcoop.experiment.parts import Shard
+from emcoop.experiment.parts import WORKERS, Shard
 from emcoop.experiment.study import log_path, play
 from emcoop.log.reader import LogReader
 
@@ -46,6 +46,12 @@ def test_past_episodes_of_a_cell_and_past_calls_of_a_model_are_learned_from(tmp_
     assert (other.past, other.tried, other.answers) == (0, 1, {WAITING: len(calls)})
     assert other.cost.output_tokens == pytest.approx(written * other.cost.calls)
     assert written < REASONING_TOKENS
+
+
+def test_what_killed_workers_have_finished_is_not_estimated_again(tmp_path: Path) -> None:
+    asyncio.run(play(EASY.study(), tmp_path / WORKERS / "0", shard=Shard(0, 2)))
+    known = forecast(EASY.study(), tmp_path)
+    assert (known.episodes, known.finished, known.past) == (2, 2, 1)
 
 
 def test_a_broken_log_beside_the_run_is_no_reason_not_to_estimate(tmp_path: Path) -> None:

@@ -209,6 +209,19 @@ def test_one_process_goes_on_with_what_killed_workers_have_left(tmp_path: Path) 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.db"]
 
 
+def test_what_cut_off_workers_have_spent_counts(tmp_path: Path) -> None:
+    study = Study(cells=(Setup(env="cube", level="easy", agents=2),), seeds=(0,))
+    with LogStore.open(log_path(tmp_path / workers.WORKERS / "0")) as store:
+        writer = store.start(cell=study.cells[0].cell, seed=0, setup=study.cells[0].model_dump(mode="json"))
+        sent = {"id": 1, "to": ["agent_1"], "content": "go", "price": 2.0}
+        writer.append("message_sent", sent, cog_time=0, env_step=0, agent="agent_0")
+    for _ in range(2):
+        with pytest.raises(CapReached, match=r"\$2.0000 spent; 1 of 1 episodes were not begun"):
+            asyncio.run(play(study, tmp_path, caps=Caps(usd=1)))
+    assert play_in_processes(study, tmp_path, workers=2) == []
+    assert len(finished(tmp_path)) == 1
+
+
 def test_what_the_run_has_finished_by_itself_since_is_kept(tmp_path: Path) -> None:
     study = Study(cells=(Setup(env="cube", level="easy", agents=2),), seeds=(0,))
     asyncio.run(play(study, tmp_path))

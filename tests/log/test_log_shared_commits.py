@@ -57,6 +57,35 @@ def test_an_episode_that_is_cancelled_while_it_waits_for_its_commit_is_finished_
         assert [row.status for row in reader.episodes()] == ["finished", "interrupted"]
 
 
+def test_an_episode_whose_end_waits_for_its_commit_is_not_begun_over(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+
+    async def go(store: LogStore) -> None:
+        store.start(cell="c", seed=9, setup={})
+        for seed, status in enumerate(("finished", "failed")):
+            ending = asyncio.create_task(store.start(cell="c", seed=seed, setup={}).finish_soon(status, {}))
+            await asyncio.sleep(0)
+            if status == "finished":
+                with pytest.raises(LogError, match="is finished already"):
+                    store.start(cell="c", seed=seed, setup={})
+            else:
+                again = store.start(cell="c", seed=seed, setup={})
+                again.append("note", {}, cog_time=0, env_step=0)
+                again.finish("finished", {})
+            await ending
+
+    with LogStore.open(path) as store:
+        asyncio.run(go(store))
+    with LogReader.open(path) as reader:
+        assert [(row.seed, row.status.value) for row in reader.episodes()] == [
+            (9, "interrupted"),
+            (0, "finished"),
+            (1, "finished"),
+        ]
+        assert all(row.digest == reader.digest(row.id) for row in reader.episodes()[1:])
+    assert sqlite3.connect(path).execute("SELECT count(*) FROM events").fetchone() == (1,)
+
+
 def test_everybody_who_waits_hears_that_the_log_is_full_and_may_try_again(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
 

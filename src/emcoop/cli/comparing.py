@@ -34,8 +34,9 @@ def show(run: Path, a: str | None, b: str | None, by: str | None, metrics: Seque
     for where in dict.fromkeys(_where(item) for item in found):
         out.print(_table(where, [item for item in found if _where(item) == where]))
     out.print(
-        "Means over the seeds both have (n of those that either has); the difference with its 95 % BCa interval; p by sign-flip permutation, Holm "
-        "over all conditions of a metric; d: Cohen's d; seeds: how many a repeat needs for 80 % power."
+        "Means over the seeds both have (n of those that either has); the difference with its 95 % BCa interval; p by "
+        "sign-flip permutation, Holm over all conditions of a metric; d: Cohen's d; seeds: how many a repeat needs for "
+        "80 % power."
     )
 
 

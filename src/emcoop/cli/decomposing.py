@@ -108,8 +108,8 @@ def _verdict(named: Effect | None, metric: str, untouched: Sequence[float]) -> s
     if metric != "progress" or 4 * ends < len(untouched):
         return "no factor helps beyond chance"
     return (
-        f"no factor helps beyond chance; progress is 0 or 1 in {ends} seeds of the team, where --metric steps is finer. "
-        "Look at it on other seeds (--seeds): two looks at these make twice as many false alarms"
+        f"no factor helps beyond chance; progress is 0 or 1 in {ends} seeds of the team, where --metric steps is "
+        "finer; look at it on other seeds (--seeds), since a second look at these would double the false alarms"
     )
 
 

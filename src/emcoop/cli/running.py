@@ -15,7 +15,7 @@ from emcoop.core.canonical import content_hash
 from emcoop.core.config import load
 from emcoop.core.errors import ConfigError, EmcoopError, Interrupted
 from emcoop.experiment.estimate import REASONING_TOKENS, Forecast, forecast
-from emcoop.experiment.matrix import Matrix, read_matrix, read_settings
+from emcoop.experiment.matrix import Matrix, read_matrix, read_settings, without_idle_rules
 from emcoop.experiment.merge import MATRIX, merge, shards_of, unfinished
 from emcoop.experiment.parts import Shard
 from emcoop.experiment.study import NO_CAPS, Caps, Study, check, parse_seeds, play
@@ -220,7 +220,7 @@ def _write_matrix(matrix: Matrix, folder: Path) -> None:
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        text = yaml.safe_dump(matrix.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        text = yaml.safe_dump(without_idle_rules(matrix).model_dump(mode="json"), sort_keys=False, allow_unicode=True)
         (folder / MATRIX).write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be used as a run folder: {error.strerror or error}") from error

@@ -152,7 +152,7 @@ def _sum(costs: Sequence[Cost]) -> Cost:
 
 
 def _past(run: Path) -> tuple[dict[str, Cost], set[tuple[str, int]]]:
-    """The mean cost of each cell's finished episodes in the run's log and its shards, and which these are."""
+    """The mean cost of each cell's finished episodes in the run's logs (see `logs_of`), and which these are."""
     costs: dict[str, dict[int, Cost]] = {}
     for path in logs_of(run):
         with LogReader.open(path) as reader:

@@ -10,7 +10,7 @@ from typing import Any
 
 from emcoop.core.errors import LogError
 from emcoop.core.types import Json, agent_index
-from emcoop.experiment.parts import SHARDS
+from emcoop.experiment.parts import SHARDS, WORKERS
 from emcoop.experiment.study import log_path
 from emcoop.log.events import EpisodeRow
 from emcoop.log.reader import LogReader
@@ -70,8 +70,9 @@ class Habits:
 
 
 def logs_of(run: Path) -> list[Path]:
-    """The run's own log and those of its shards, as far as they are there."""
-    return [path for path in (log_path(run), *sorted((run / SHARDS).glob("*/log.db"))) if path.exists()]
+    """The run's own log and those of its shards and workers, as far as they are there."""
+    parts = (path for folder in (SHARDS, WORKERS) for path in sorted((run / folder).glob("*/log.db")))
+    return [path for path in (log_path(run), *parts) if path.exists()]
 
 
 def habits(models: Sequence[str], run: Path) -> Habits:

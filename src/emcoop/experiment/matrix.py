@@ -250,13 +250,28 @@ def read_matrix(path: Path) -> Matrix:
     return matrix
 
 
+def without_idle_rules(matrix: Matrix) -> Matrix:
+    """The same cells, without what `read_matrix` would refuse: values in rules that no axis has any more."""
+    rules = []
+    for rule in matrix.exclude:
+        named = {name: [v for v in values if v in _values(matrix, name)] for name, values in rule if values}
+        if all(named.values()):
+            rules.append(Exclude.model_validate(named))
+    return matrix.model_copy(update={"exclude": tuple(rules)})
+
+
+def _values(matrix: Matrix, name: str) -> Sequence[object]:
+    """The values of an axis as rules name them."""
+    axis: Sequence[Any] = getattr(matrix, name)
+    return ["+".join(value) for value in axis] if name == "intervention" else axis
+
+
 def _check_rules(matrix: Matrix, path: Path) -> None:
     """A rule whose value no axis has would leave nothing out without a word. Asked of a file as it is written: options
     of the command line may narrow its axes."""
     for rule in matrix.exclude:
         for name, values in rule:
-            axis = getattr(matrix, name)
-            known = ["+".join(value) for value in axis] if name == "intervention" else axis
+            known = _values(matrix, name)
             for value in values:
                 if value not in known:
                     help = nearest(str(value), map(str, known))

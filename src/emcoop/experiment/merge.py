@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from emcoop.core.canonical import content_hash
-from emcoop.core.config import load, read_yaml
 from emcoop.core.errors import ConfigError, CorruptLog
-from emcoop.experiment.matrix import Matrix
+from emcoop.experiment.matrix import read_matrix
 from emcoop.experiment.parts import SHARDS, Shard
 from emcoop.experiment.study import log_path
 from emcoop.log.events import EpisodeRow, Status
@@ -66,7 +65,7 @@ def unfinished(shards: Sequence[Path]) -> dict[str, tuple[int, int]]:
         kept, name = folder / MATRIX, folder.name.replace("-of-", "/")
         if not kept.exists():
             continue
-        study = load(Matrix, read_yaml(kept), str(kept)).study()
+        study = read_matrix(kept).study()
         wanted = [
             (content_hash(cell.model_dump(mode="json")), seed) for cell, seed in Shard.parse(name).of(study.episodes())
         ]
@@ -83,9 +82,12 @@ def _refuse(source: Path, row: EpisodeRow) -> None:
 
 
 def gather(
-    sources: Sequence[Path], store: LogStore, differs: Callable[[Path, EpisodeRow], None] = _refuse
+    sources: Sequence[Path],
+    store: LogStore,
+    kinds: frozenset[Status] = ENDED,
+    differs: Callable[[Path, EpisodeRow], None] = _refuse,
 ) -> tuple[int, int]:
-    """`merge` into an open log; what has not ended is left out.
+    """`merge` into an open log; episodes of another status than `kinds` are left out.
 
     `differs` hears of an episode of which the log has another version, which is kept; by default that is an error.
     """
@@ -93,13 +95,15 @@ def gather(
     have = {(row.cell, row.seed): row for row in store.episodes() if row.status == "finished"}
     for source in sources:
         with LogReader.open(log_path(source)) as reader:
-            for row in (row for row in reader.episodes() if row.status in ENDED):
+            for row in (row for row in reader.episodes() if row.status in kinds):
                 before = have.get((row.cell, row.seed))
                 if before is None:
                     _copy(reader, row, store)
                     copied += 1
+                    if row.status == Status.FINISHED:
+                        have[row.cell, row.seed] = row
                     continue
-                if row.status == "finished" and before.digest != row.digest:
+                if row.status == Status.FINISHED and before.digest != row.digest:
                     differs(source, row)
                 same += 1
     return copied, same
@@ -119,7 +123,7 @@ def _copy(reader: LogReader, row: EpisodeRow, store: LogStore) -> None:
             agent=event.agent,
             host=facts.get(event.seq),
         )
-    if writer.digest != row.digest:
+    if row.digest not in (writer.digest, None):  # what was cut off has none
         raise CorruptLog(
             f"{reader.path}: episode {row.id}: its events give the digest {writer.digest}, not {row.digest}"
         )

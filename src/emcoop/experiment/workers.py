@@ -23,10 +23,11 @@ from pathlib import Path
 from emcoop.core.errors import CapReached, EmcoopError, LogLocked
 from emcoop.core.types import Usage
 from emcoop.episode.setup import Setup
-from emcoop.experiment.merge import gather
+from emcoop.experiment.merge import ENDED, gather
 from emcoop.experiment.parts import WORKERS, Part
 from emcoop.experiment.study import NO_CAPS, NOTHING, Caps, Listener, Progress, Study, capped, log_path, spent_in
 from emcoop.experiment.worker import LOCK_PATIENCE_S, LOCK_POLL_S, Ended, Task, Told, work
+from emcoop.log.events import Status
 from emcoop.log.store import LogStore
 
 RETRIES = 3
@@ -88,12 +89,14 @@ def play_in_processes(
 def join(run: Path, store: LogStore) -> None:
     """Bring what workers have played into the run's log. Their own logs are gone once the disk has it.
 
+    What was cut off comes too: it counts as spent, and is begun anew like what one process leaves.
     An episode that the run has finished by itself since is left alone. Raises LogLocked while a worker still plays.
     """
     folders = sorted((run / WORKERS).glob("*"))
     for folder in folders:
         _let_go(log_path(folder))
-    gather([folder for folder in folders if log_path(folder).exists()], store, differs=lambda source, row: None)
+    logs = [folder for folder in folders if log_path(folder).exists()]
+    gather(logs, store, ENDED | {Status.INTERRUPTED}, differs=lambda source, row: None)
     if folders and store.sync():
         shutil.rmtree(run / WORKERS)
 

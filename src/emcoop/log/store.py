@@ -99,6 +99,8 @@ class LogStore:
         self._begun: list[tuple[int, str, int, Status, str]] = []
         self._last_episode = db.execute("SELECT max(id) FROM episodes").fetchone()[0] or 0
         self._ends: list[End] = []
+        self._ending: set[tuple[str, int]] = set()
+        """Cells and seeds of `_ends`."""
         self._waiting: list[asyncio.Future[None]] = []
         self._due: asyncio.AbstractEventLoop | None = None
         """Where the next shared commit of ends is due."""
@@ -197,6 +199,8 @@ class LogStore:
         """
         if (cell, seed) in self._writers:
             raise LogError(f"{self.path}: the episode of cell {cell} with seed {seed} is being written already")
+        if (cell, seed) in self._ending:
+            self.flush()
         with translated(self.path):
             row = self._db.execute(
                 "SELECT id, status FROM episodes WHERE cell = ? AND seed = ?", (cell, seed)
@@ -258,6 +262,7 @@ class LogStore:
         self._packs.clear()
         self._dictionaries.fresh.clear()
         self._ends.clear()
+        self._ending.clear()
         self._settle(None)
         self._committed = time.monotonic()
 
@@ -359,6 +364,7 @@ class LogStore:
         committed: asyncio.Future[None] = loop.create_future()
         del self._writers[writer.cell, writer.seed]
         self._ends.append((status, digest, canonical_json(outcome).decode(), writer.id))
+        self._ending.add((writer.cell, writer.seed))
         self._waiting.append(committed)
         if self._due is not loop:
             self._due = loop
@@ -377,4 +383,5 @@ class LogStore:
             self._commit()
         except LogError as error:
             self._ends.clear()
+            self._ending.clear()
             self._settle(error)
