@@ -87,14 +87,24 @@ def test_do_and_collect_join_at_the_same_cell() -> None:
     assert codes(after) == ["collected"] * 2
 
 
-def test_a_full_bag_helps_but_gets_nothing_and_nothing_is_taken_for_full_bags_only() -> None:
+def test_what_exceeds_nine_is_thrown_away_as_in_crafter() -> None:
+    state = meadow([(5, 4), (5, 6)], stone=[(5, 5)])
+    give(state, 0, stone=9, wood_pickaxe=1)
+    give(state, 1, stone=8, wood_pickaxe=1)
+    after, _, _ = step(state, [STONE, STONE], quiet(required={"stone": 2}))
+    assert codes(after) == ["collected", "collected"]
+    assert after.inventory[:, c.STONES].tolist() == [9, 9]
+    assert after.material[5, 5] == c.PATH
+
+
+def test_an_overloaded_bag_helps_but_gets_nothing_and_nothing_is_taken_for_such_bags_only() -> None:
     state = meadow([(5, 4), (5, 6)], tree=[(5, 5)])
-    give(state, 0, wood=9)
-    after, _, _ = step(state, [TREE, TREE], quiet(required={"tree": 2}))
-    assert codes(after) == ["bag_full", "collected"]
-    assert after.inventory[:, c.WOOD].tolist() == [9, 1]
-    give(state, 1, stone=9)
     heavy = quiet(required={"tree": 2}, weights={"stone": 2}, capacity=18)
+    give(state, 0, stone=9)
+    after, _, _ = step(state, [TREE, TREE], heavy)
+    assert codes(after) == ["bag_full", "collected"]
+    assert after.inventory[:, c.WOOD].tolist() == [0, 1]
+    give(state, 1, stone=9)
     after, _, _ = step(state, [TREE, TREE], heavy)
     assert codes(after) == ["bag_full", "bag_full"]
     assert after.material[5, 5] == c.TREE

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emcoop.envs.ma_crafter.config import read_level
-from emcoop.envs.ma_crafter.constants import GRASS, UNKNOWN
-from emcoop.envs.ma_crafter.planner import FAR, Ways, cheapest, frontier
+from emcoop.envs.ma_crafter.constants import GRASS, STONE, UNKNOWN
+from emcoop.envs.ma_crafter.planner import FAR, Ways, cheapest, frontier, in_view
 from emcoop.envs.ma_crafter.talk import Call, say_found, understand
 from emcoop.envs.ma_crafter.technology import Technology
 
@@ -57,10 +57,29 @@ def test_a_path_costs_what_it_says() -> None:
         ways.path((1, 1))
 
 
-def test_exploration_goes_to_the_nearest_unseen_cell() -> None:
+def test_one_sees_as_many_cells_as_the_view_has_and_fewer_at_the_edge() -> None:
+    seen = in_view(np.ones((20, 20)))
+    assert (seen[10, 10], seen[0, 0], seen[19, 10]) == (7 * 9, 4 * 5, 4 * 9)
+
+
+def test_exploration_goes_where_a_step_brings_the_most_unseen_cells_into_view() -> None:
+    ways = Ways.over(np.ones((5, 9), np.int32), (1, 1))
     grid = np.full((5, 9), GRASS, np.uint8)
+    assert frontier(grid, ways, rock=False) is None
     grid[0, 0] = grid[4, 8] = UNKNOWN
-    assert frontier(grid, Ways.over(np.ones((5, 9), np.int32), (1, 1)), rock=False) == (0, 0)
+    assert frontier(grid, ways, rock=False) == (1, 4)  # from there one sees both
+
+
+def test_exploration_for_ore_prefers_what_is_near_rock() -> None:
+    grid = np.full((9, 41), GRASS, np.uint8)
+    grid[:, :8] = grid[:, 33:] = UNKNOWN
+    ways = Ways.over(np.ones(grid.shape, np.int32), (4, 20))
+    grid[4, 31] = STONE
+    ore, other = frontier(grid, ways, rock=True), frontier(grid, ways, rock=False)
+    assert ore is not None
+    assert ore[1] > 20
+    assert other is not None
+    assert other[1] < 20
 
 
 def test_the_technology_tree_is_climbed_in_order() -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from emcoop.envs.base import Primitive, Progress
 from emcoop.envs.ma_crafter import trial
-from emcoop.envs.ma_crafter.actions import Craft, Move, Place
+from emcoop.envs.ma_crafter.actions import Collect, Craft, Move, Navigate, Place
 from emcoop.envs.ma_crafter.config import read_level
-from emcoop.envs.ma_crafter.constants import GRASS, LAVA, STONE, TABLE, TREE, WATER
+from emcoop.envs.ma_crafter.constants import GRASS, LAVA, PATH, STONE, TABLE, TREE, WATER
 from emcoop.envs.ma_crafter.env import make
-from emcoop.envs.ma_crafter.knowledge import SKELETON, ZOMBIE, Cell, Knowledge, ahead
-from emcoop.envs.ma_crafter.moving import LOADED, Mover
+from emcoop.envs.ma_crafter.knowledge import SKELETON, ZOMBIE, Cell, Knowledge, ahead, towards
+from emcoop.envs.ma_crafter.moving import Mover
 from emcoop.envs.ma_crafter.planner import Digging, Ways, entering
 from emcoop.envs.ma_crafter.reach import could_win
 from emcoop.envs.ma_crafter.shelter import Site, build, enclosure, find_site
@@ -34,23 +34,35 @@ def standing(grid: np.ndarray, me: Cell, facing: int = 4) -> Knowledge:
 
 def mover(know: Knowledge, stones: int) -> Mover:
     bag = {"stone": stones, "wood_pickaxe": 1}
-    return Mover(know, Ways.over(entering(know, Digging()), know.me), bag, 9)
+    return Mover(know, Ways.over(entering(know, Digging()), know.me), bag)
 
 
-def build_all(know: Knowledge, stones: int) -> int:
-    """Do what `build` says, by the rules of walking and placing; returns the stones that are left."""
-    found = find_site(know, mover(know, stones).ways, stones, np.zeros(know.grid.shape, np.int64), can_dig=False)
+def build_all(know: Knowledge, stones: int, *, can_dig: bool = False) -> int:
+    """Do what `build` says, by the rules of walking, placing and collecting; returns the stones that are left."""
+    nowhere = np.zeros(know.grid.shape, np.int64)
+    found = find_site(know, mover(know, stones).ways, stones, nowhere, can_dig=can_dig)
     assert found is not None
     for _ in range(60):
         actions = build(found[0], mover(know, stones))
         if not actions:
             break
         for action in actions:
+            faced = ahead(know.me, know.facing)
             if isinstance(action, Place):
                 assert stones
-                assert know.free(ahead(know.me, know.facing))
-                know.grid[ahead(know.me, know.facing)] = STONE
+                assert know.free(faced) or know.material(faced) == WATER
+                know.grid[faced] = STONE
                 stones -= 1
+            elif isinstance(action, Navigate):
+                assert action.row is not None
+                assert action.col is not None
+                assert not know.free((action.row, action.col))
+                know.facing = towards(know.me, (action.row, action.col))
+            elif isinstance(action, Collect):
+                assert can_dig
+                assert know.material(faced) == STONE
+                know.grid[faced] = PATH
+                stones = min(9, stones + 1)
             else:
                 assert isinstance(action, Move)
                 know.facing = DIRECTIONS[action.direction]
@@ -77,6 +89,35 @@ def test_every_chamber_that_is_found_can_be_closed_from_within(rows: list[list[i
         return
     assert build_all(know, 8) >= 0
     assert enclosure(know) is not None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(GROUND, min_size=12, max_size=12), min_size=12, max_size=12), st.integers(0, 9))
+def test_every_chamber_that_is_dug_or_bridged_can_be_closed_from_within(rows: list[list[int]], stones: int) -> None:
+    grid = np.array(rows, np.uint8)
+    grid[6, 6] = GRASS
+    know = standing(grid, (6, 6))
+    if find_site(know, mover(know, stones).ways, stones, np.zeros(grid.shape, np.int64), can_dig=True) is None:
+        return
+    assert build_all(know, stones, can_dig=True) >= 0
+    assert enclosure(know) is not None
+
+
+@pytest.mark.parametrize("facing", [1, 2, 3, 4])
+@pytest.mark.parametrize("material", [STONE, WATER])
+def test_a_chamber_is_dug_or_bridged_in_every_direction(facing: int, material: int) -> None:
+    know = standing(np.full((11, 11), material, np.uint8), (5, 5), facing)
+    know.grid[5, 5] = PATH
+    assert build_all(know, 1, can_dig=True) == (2 if material == STONE else 0)
+    assert len(enclosure(know) or []) == 2
+
+
+def test_a_chamber_that_cannot_be_reached_is_none_however_good_its_water() -> None:
+    grid = np.full((12, 12), TREE, np.uint8)
+    grid[6, 6] = grid[2, 2:4] = GRASS
+    grid[1, 2] = WATER
+    know = standing(grid, (6, 6))
+    assert find_site(know, mover(know, 1).ways, 1, np.zeros(grid.shape, np.int64), can_dig=True) is None
 
 
 def test_a_place_with_a_zombie_in_it_is_no_shelter() -> None:
@@ -113,20 +154,16 @@ def find_site_of(know: Knowledge) -> Site:
     return found[0]
 
 
-def test_stones_are_put_down_before_a_full_bag_traps_the_agent() -> None:
+def test_what_stands_in_the_way_is_faced_and_taken() -> None:
     grid = np.full((9, 9), STONE, np.uint8)
     grid[4, 3:6] = GRASS
-    know = standing(grid, (4, 3), 1)
-    actions = mover(know, LOADED).clear((4, 2))
-    assert isinstance(actions[-1], Place)
-
-
-def test_a_stone_is_not_put_down_on_the_way() -> None:
-    grid = np.full((9, 9), STONE, np.uint8)
-    grid[4, 2:6] = GRASS
-    know = standing(grid, (4, 5), 2)
-    assert isinstance(mover(know, LOADED).shed()[-1], Place)
-    assert mover(know, LOADED).shed([(4, 2), (4, 3)]) == []
+    know = standing(grid, (4, 3), 3)
+    turn, collect = mover(know, 9).clear((4, 2))
+    assert isinstance(turn, Navigate)
+    assert (turn.row, turn.col) == (4, 2)
+    assert isinstance(collect, Collect)
+    know.facing = 1
+    assert mover(know, 9).clear((4, 2)) == [collect]
 
 
 def test_it_is_dark_from_dusk_to_dawn_of_every_day() -> None:
@@ -182,9 +219,8 @@ def test_the_trial_says_what_an_agent_died_of() -> None:
 
 
 def test_with_the_diamond_at_hand_the_oracle_does_not_wait_for_the_day() -> None:
-    played = trial.play("oracle", seed=51)
-    assert played.success
-    assert played.steps < 200
+    played = [trial.play("oracle", seed=seed) for seed in range(42, 46)]
+    assert any(one.success and is_dark(one.steps) for one in played)
 
 
 def test_with_the_rule_continue_an_episode_outlives_its_first_dead() -> None:

@@ -1,5 +1,8 @@
 """The symbolic actions of MA-Crafter: what each does, and the typed reason when it cannot."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 from crafter_kit import bag, carry_out, draw, end_of, quiet, ripen
 
@@ -55,11 +58,26 @@ def test_one_agent_collects_alone_where_one_suffices() -> None:
     assert (code, bag(after)) == ("done", {"wood": 1})
 
 
-def test_collecting_needs_the_tool_the_thing_and_room() -> None:
+def test_collecting_needs_the_tool_the_thing_and_room(tmp_path: Path) -> None:
     assert end_of(ONE, draw(ONE, ".0#"), Collect(target="stone"))[0] == "missing_tool"
     assert end_of(ONE, draw(ONE, ".0#"), Collect(target="wood"))[0] == "nothing_in_reach"
-    full = draw(ONE, ".0T", bags={0: {"wood": 9}})
-    assert end_of(ONE, full, Collect(target="wood"))[0] == "bag_full"
+    level = tmp_path / "laden.yaml"
+    level.write_text("bag: {capacity: 3}\n")
+    laden = quiet(1, level=str(level))
+    assert end_of(laden, draw(laden, ".0T", bags={0: {"wood": 3}}), Collect(target="wood"))[0] == "bag_full"
+
+
+def test_a_tenth_unit_is_thrown_away_as_in_crafter() -> None:
+    code, after = end_of(ONE, draw(ONE, ".0T", bags={0: {"wood": 9}}), Collect(target="wood"))
+    assert (code, bag(after)) == ("done", {"wood": 9})
+
+
+def test_of_things_as_near_the_faced_one_is_collected() -> None:
+    state = draw(ONE, ".#.", "#0#", ".#.", bags={0: {"wood_pickaxe": 1}})
+    for direction, cell in {"left": (1, 0), "right": (1, 2), "up": (0, 1), "down": (2, 1)}.items():
+        _, turned, _ = carry_out(ONE, state, {"agent_0": Move(direction=direction)})
+        _, after = end_of(ONE, turned, Collect(target="stone"))
+        assert np.argwhere(after.material != state.material).tolist() == [list(cell)]
 
 
 def test_a_quorum_collects_together_and_each_gets_one() -> None:

@@ -1,5 +1,7 @@
 """Tasks and constraints of MA-Crafter: against a full scan of the map, and against what the engine takes."""
 
+from pathlib import Path
+
 import pytest
 from crafter_kit import draw, quiet, random_joint
 from hypothesis import given, settings
@@ -23,6 +25,7 @@ from emcoop.envs.ma_crafter.constants import (
     RESOURCES,
     ROW,
     SLEEPING,
+    VITALS,
 )
 from emcoop.envs.ma_crafter.env import MACrafter, make
 from emcoop.envs.ma_crafter.state import CrafterState
@@ -107,33 +110,44 @@ def test_the_bookkeeping_equals_a_full_scan_at_any_moment(agents: int, level: st
                 assert task in listed
 
 
-def arena(stream: Stream) -> CrafterState:
+def arena(env: MACrafter, stream: Stream) -> CrafterState:
     """Three agents with random tools in a small random wood with rocks and ore."""
     cells = [list("".join(stream.choice(".TT##c") for _ in range(4))) for _ in range(4)]
     places = [(r, c) for r in range(4) for c in range(4)]
     stream.shuffle(places)
     for i, (r, c) in enumerate(places[:3]):
         cells[r][c] = str(i)
-    bags = {i: {"wood_pickaxe": stream.below(2), "wood": 9 * (stream.below(4) == 0)} for i in range(3)}
-    return draw(PAIRS, *map("".join, cells), bags=bags)
+    bags = {i: {"wood_pickaxe": stream.below(2), "wood": 8 * (stream.below(4) == 0)} for i in range(3)}
+    return draw(env, *map("".join, cells), bags=bags)
 
 
-PAIRS = quiet(3, level="medium")
+ROOM = 8
+PAIRS = f"""
+cooperative_collection:
+  resources:
+    tree: {{required_agents: 1}}
+    stone: {{required_agents: 2, required_tool: wood_pickaxe}}
+    coal: {{required_agents: 2, required_tool: wood_pickaxe}}
+bag: {{capacity: {ROOM}}}
+"""
 """One agent takes a tree, two take stone or coal."""
 
 
-def test_the_engine_takes_ground_exactly_when_enough_participate_and_one_has_room() -> None:
+def test_the_engine_takes_ground_exactly_when_enough_participate_and_one_has_room(tmp_path: Path) -> None:
+    level = tmp_path / "pairs.yaml"
+    level.write_text(PAIRS)
+    env = quiet(3, level=str(level))
     stream, taken, refused = Stream.named(3, "arenas"), 0, 0
     for _ in range(300):
-        state = arena(stream)
-        joint = {agent: COLLECT + stream.below(3) for agent in PAIRS.agents}
+        state = arena(env, stream)
+        joint = {agent: COLLECT + stream.below(3) for agent in env.agents}
         if stream.below(2):
-            joint = dict.fromkeys(PAIRS.agents, joint["agent_0"])
-        cells, after = every_task(PAIRS, state), PAIRS.step(state, joint).state
-        for task, constraints in PAIRS.constraints(state, joint).items():
-            together = [PAIRS.agents.index(agent) for agent in constraints.satisfied[PARTICIPATION]]
+            joint = dict.fromkeys(env.agents, joint["agent_0"])
+        cells, after = every_task(env, state), env.step(state, joint).state
+        for task, constraints in env.constraints(state, joint).items():
+            together = [env.agents.index(agent) for agent in constraints.satisfied[PARTICIPATION]]
             gone = after.material[cells[task]] != state.material[cells[task]]
-            room = any(not task.startswith("tree") or state.inventory[i, ITEMS.index("wood")] < 9 for i in together)
+            room = any(int(state.inventory[i, VITALS:].sum()) < ROOM for i in together)
             assert gone == (len(together) >= constraints.required and room), task
             assert all(after.result[i, 1] == len(together) for i in together)
             taken, refused = taken + int(gone), refused + (bool(together) and not gone)

@@ -22,15 +22,29 @@ def carried(state: Any, rules: Any, i: int) -> int:
 
 
 @lean_kernel
-def room_for(state: Any, rules: Any, i: int, item: int, amount: int) -> bool:
-    """Whether agent i can take so many more of an item: neither its limit nor the bag's capacity is exceeded."""
+def can_carry(state: Any, rules: Any, i: int, item: int, amount: int) -> bool:
+    """Whether the weight of so many more of an item fits into agent i's bag; what exceeds its limit weighs nothing."""
     if item < VITALS:
         return True
-    if state.inventory[i, item] + amount > rules.limits[CAP]:
-        return False
     # A bag that is over its capacity already can still take what weighs nothing.
-    weight = amount * rules.weights[item]
-    return bool(weight == 0 or carried(state, rules, i) + weight <= rules.limits[CAPACITY])
+    weight = min(amount, rules.limits[CAP] - state.inventory[i, item]) * rules.weights[item]
+    return bool(weight <= 0 or carried(state, rules, i) + weight <= rules.limits[CAPACITY])
+
+
+@lean_kernel
+def room_for(state: Any, rules: Any, i: int, item: int, amount: int) -> bool:
+    """Whether agent i can take all of so many more of an item: neither its limit nor the capacity is exceeded."""
+    if item >= VITALS and state.inventory[i, item] + amount > rules.limits[CAP]:
+        return False
+    return can_carry(state, rules, i, item, amount)
+
+
+@inner_kernel
+def put_in(state: Any, rules: Any, i: int, item: int, amount: int) -> None:
+    """Add to agent i's bag. As in Crafter, what exceeds the limit of an item is thrown away."""
+    have = state.inventory[i, item]
+    fits = item < VITALS or have + amount <= rules.limits[CAP]
+    state.inventory[i, item] = have + amount if fits else max(have, rules.limits[CAP])
 
 
 @inner_kernel

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from emcoop.core.compile import inner_kernel, lean_kernel
-from emcoop.envs.ma_crafter.bag import room_for
+from emcoop.envs.ma_crafter.bag import can_carry, put_in
 from emcoop.envs.ma_crafter.constants import (
     ACHIEVEMENTS,
     ATE,
@@ -110,16 +110,18 @@ def nearest_cell(state: Any, i: int, resource: int, reach: int) -> int:
 @lean_kernel
 def part_of(state: Any, rules: Any, i: int, action: int) -> tuple[int, int]:
     """(resource, cell) that agent i takes part in with this primitive; resource -1 for one that collects nothing, and
-    cell -1 when nothing is in range. Faced grass counts as a resource too."""
-    if COLLECT <= action < SHARE:
-        resource = action - COLLECT
-        return resource, nearest_cell(state, i, resource, rules.collect[resource, REACH])
-    if action != DO:
+    cell -1 when nothing is in range. Of several as near the faced one comes first. Faced grass counts as a resource."""
+    if action != DO and not COLLECT <= action < SHARE:
         return -1, -1
     row = state.agents[i, ROW] + drow_of(state.agents[i, FACING])
     col = state.agents[i, COL] + dcol_of(state.agents[i, FACING])
-    resource = resource_at(state, row, col)
-    return resource, (row * state.material.shape[1] + col if resource >= 0 else -1)
+    faced = resource_at(state, row, col)
+    if faced >= 0 and (action == DO or faced == action - COLLECT):
+        return faced, row * state.material.shape[1] + col
+    if action == DO:
+        return -1, -1
+    resource = action - COLLECT
+    return resource, nearest_cell(state, i, resource, rules.collect[resource, REACH])
 
 
 @lean_kernel
@@ -151,11 +153,11 @@ def _get_unit(state: Any, rules: Any, i: int, resource: int) -> int:
     item = _ITEM[resource]
     if resource == R_WATER:
         state.agents[i, THIRST] = 0
-    if not room_for(state, rules, i, item, 1):
+    if not can_carry(state, rules, i, item, 1):
         return BAG_FULL
     if rules.chance[resource] < 1 and uniform(state.rng) > rules.chance[resource]:
         return UNLUCKY
-    state.inventory[i, item] += 1
+    put_in(state, rules, i, item, 1)
     state.achievements[i, _ACHIEVEMENT[resource]] += 1
     return DRANK if resource == R_WATER else COLLECTED
 
@@ -221,7 +223,7 @@ def _settle(state: Any, rules: Any, actions: Any, cell: int, resource: int) -> N
     room = False
     for i in range(state.agents.shape[0]):
         if _takes(state, actions, i, cell, resource) and has_tool(state, rules, i, resource):
-            room = room or room_for(state, rules, i, _ITEM[resource], 1)
+            room = room or can_carry(state, rules, i, _ITEM[resource], 1)
             state.result[i, CODE] = TOO_FEW if have < need else BAG_FULL
             state.result[i, HAVE] = have
             state.result[i, NEED] = need

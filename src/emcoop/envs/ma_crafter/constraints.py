@@ -4,8 +4,8 @@ For task g, a collectable thing at a cell:
 
 - p(g) is the level's `required_agents` of its resource;
 - spatial (24): the agent lives and is within the distance (Manhattan) of the cell;
-- temporal (25): its primitive takes part in g, by the engine's own rule (the nearest cell of the resource it names, or
-  the faced one for `do`);
+- temporal (25): its primitive takes part in g, by the engine's own rule (the nearest cell of the resource it names,
+  the faced one first; for `do` the faced one);
 - dependency (23, the capability): the agent lives and has the required tool;
 - participation (26, 27): all of these at once, which is whom the engine counts.
 

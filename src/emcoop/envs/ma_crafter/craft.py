@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from emcoop.core.compile import inner_kernel
-from emcoop.envs.ma_crafter.bag import carried, missing, pay, room_for, station_missing
+from emcoop.envs.ma_crafter.bag import can_carry, carried, missing, pay, put_in, station_missing
 from emcoop.envs.ma_crafter.constants import (
     ACHIEVEMENTS,
     BAG_FULL,
@@ -82,9 +82,8 @@ def _near(state: Any, i: int, cell: int, distance: int) -> bool:
 def _room_after_paying(state: Any, rules: Any, i: int, item: int, kind: int) -> bool:
     """Whether the leader has room for the item once its price is gone."""
     uses, amount = rules.make_uses[kind], rules.make[kind, GIVES]
-    if state.inventory[i, item] - uses[item] + amount > rules.limits[CAP]:
-        return False
-    weight = carried(state, rules, i) + amount * rules.weights[item]
+    kept = min(amount, rules.limits[CAP] - state.inventory[i, item] + uses[item])
+    weight = carried(state, rules, i) + max(0, kept) * rules.weights[item]
     for used in range(VITALS, uses.shape[0]):
         weight -= uses[used] * rules.weights[used]
     return bool(weight <= rules.limits[CAPACITY])
@@ -110,7 +109,7 @@ def _lead(state: Any, rules: Any, actions: Any, leader: int, cell: int, kind: in
     lacking = missing(state, leader, rules.make_uses[kind])
     served = _room_after_paying(state, rules, leader, item, kind)
     for i in range(leader + 1, n):
-        served = served or (actions[i] == _IN_GROUP and room_for(state, rules, i, item, amount))
+        served = served or (actions[i] == _IN_GROUP and can_carry(state, rules, i, item, amount))
     goes = have >= need and lacking < 0 and served
     if goes:
         pay(state, leader, rules.make_uses[kind])
@@ -129,13 +128,13 @@ def _lead(state: Any, rules: Any, actions: Any, leader: int, cell: int, kind: in
             state.result[i, HAVE] = state.inventory[leader, lacking]
             state.result[i, NEED] = wanted
             state.result[i, TARGET] = lacking
-        elif not goes or not room_for(state, rules, i, item, amount):
+        elif not goes or not can_carry(state, rules, i, item, amount):
             state.result[i, CODE] = BAG_FULL
             state.result[i, HAVE] = have
             state.result[i, NEED] = need
             state.result[i, TARGET] = cell
         else:
-            state.inventory[i, item] += amount
+            put_in(state, rules, i, item, amount)
             state.achievements[i, _ACHIEVEMENT[kind]] += 1
             state.result[i, CODE] = CRAFTED_IT
             state.result[i, HAVE] = have

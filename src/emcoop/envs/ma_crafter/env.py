@@ -46,7 +46,7 @@ from emcoop.envs.policy import PolicyFactory
 if TYPE_CHECKING:
     from emcoop.envs.ma_crafter.batch import CrafterWorlds
 
-VERSION = "1"
+VERSION = "2"
 
 SKILLS = frozenset({"collect", "craft", "place", "share"})
 """What every agent can do from the start; what it gains are tools."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from emcoop.core.compile import inner_kernel, lean_kernel
-from emcoop.envs.ma_crafter.bag import missing, room_for
+from emcoop.envs.ma_crafter.bag import can_carry, missing
 from emcoop.envs.ma_crafter.collect import has_tool, part_of, resource_at
 from emcoop.envs.ma_crafter.constants import (
     COL,
@@ -121,7 +121,7 @@ def _can_collect(state: Any, rules: Any, i: int, action: int, team: int, company
         plant = -int(state.occupant[cell // cols, cell % cols]) - 1
         if state.mobs[plant, TIMER] <= RIPE:
             return False
-    return bool(company or (need <= 1 and room_for(state, rules, i, _ITEM[resource], 1)))
+    return bool(company or (need <= 1 and can_carry(state, rules, i, _ITEM[resource], 1)))
 
 
 @inner_kernel

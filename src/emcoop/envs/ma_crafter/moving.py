@@ -8,17 +8,13 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from emcoop.envs.ma_crafter.actions import MAX_STEPS, Collect, Move, Navigate, Noop, Place
-from emcoop.envs.ma_crafter.constants import DIRECTIONS, LAVA, MATERIALS, STONE, UNKNOWN, WATER
-from emcoop.envs.ma_crafter.knowledge import COW, Bag, Cell, Knowledge, ahead, apart, towards
+from emcoop.envs.ma_crafter.constants import DIRECTIONS, LAVA, MATERIALS, UNKNOWN, WATER
+from emcoop.envs.ma_crafter.knowledge import COW, Bag, Cell, Knowledge, ahead, towards
 from emcoop.envs.ma_crafter.planner import FAR, Ways
 from emcoop.envs.ma_crafter.recipes import GIVES
 
 TARGETS = {**GIVES, "water": "drink", "cow": "cow"}
 """What `collect` calls the yield of a resource."""
-LOADED = 6
-"""From so many stones on, one is put down before another is taken: who is walled in with a full bag is trapped."""
-_ORDER = (3, 1, 2, 4)
-"""The directions in the order in which collecting prefers them."""
 STRIDE = 6
 """Cells that are walked before looking around again."""
 
@@ -45,7 +41,6 @@ class Mover:
     know: Knowledge
     ways: Ways
     bag: Bag
-    cap: int
     stride: int = STRIDE
 
     def along(self, path: Sequence[Cell]) -> list[BaseModel]:
@@ -53,7 +48,7 @@ class Mover:
         if not path:
             return []
         if not self.know.free(path[0]):
-            return self.clear(path[0], path)
+            return self.clear(path[0])
         runs: list[list[int]] = []
         here = self.know.me
         for cell in path[: self.stride]:
@@ -71,8 +66,8 @@ class Mover:
         """The next actions to a cell; empty on it, or without a way."""
         return self.along(self.ways.path(cell)) if self.ways.to(cell) < FAR else []
 
-    def clear(self, cell: Cell, way: Sequence[Cell] = ()) -> list[BaseModel]:
-        """Make a cell beside the agent walkable, or wait for the body on it to go; `way` stays free."""
+    def clear(self, cell: Cell) -> list[BaseModel]:
+        """Make a cell beside the agent walkable, or wait for the body on it to go."""
         material = self.know.material(cell)
         kind = MATERIALS[material]
         if cell in self.know.bodies:
@@ -80,44 +75,13 @@ class Mover:
         if material == UNKNOWN:
             return [move(towards(self.know.me, cell))]
         if material in (WATER, LAVA):
-            return [Navigate(object_type="cell", row=cell[0], col=cell[1]), put("stone"), take("stone")]
-        if kind == "stone" and self.bag.get("stone", 0) >= LOADED:
-            return self.shed(way) or self._make_line() or ([take(kind)] if self.bag["stone"] < self.cap else [Noop()])
-        return [take(kind)]
+            return [*self.face(cell), put("stone"), take("stone")]
+        return [*self.face(cell), take(kind)]
 
-    def shed(self, way: Sequence[Cell] = ()) -> list[BaseModel]:
-        """Put a stone down where it is not in reach of what is taken from here, nor on the way; empty if impossible."""
-        roads = self._roads(3)
-        for run_up, path in roads.items():
-            for direction in (1, 2, 3, 4):
-                stand, spot = ahead(run_up, direction), ahead(run_up, direction, 2)
-                if stand in roads and spot in roads and spot not in way and apart(spot, self.know.me) >= 2:
-                    return [*(move(d) for d in path), move(direction), put("stone")]
-        return []
-
-    def _make_line(self) -> list[BaseModel]:
-        """Take so many stones from here that three cells in a row are free, as putting one down needs.
-
-        Collecting takes the cells around in the order of rows; empty where the bag has no room for all of them.
-        """
-        rock = [d for d in _ORDER if self.know.material(ahead(self.know.me, d)) == STONE]
-        for taken, direction in enumerate(rock, start=1):
-            if self.bag["stone"] + taken <= self.cap and self.know.free(ahead(self.know.me, direction, -1)):
-                return [take("stone")] * taken
-        return []
-
-    def _roads(self, reach: int) -> dict[Cell, tuple[int, ...]]:
-        """The cells within so many steps over free ground, the nearest first, and the directions that lead there."""
-        found: dict[Cell, tuple[int, ...]] = {self.know.me: ()}
-        queue = [self.know.me]
-        for cell in queue:
-            for direction in (1, 2, 3, 4):
-                there = ahead(cell, direction)
-                free = self.know.free(there) and self.ways.cost[there] > 0
-                if len(found[cell]) < reach and there not in found and free:
-                    found[there] = (*found[cell], direction)
-                    queue.append(there)
-        return found
+    def face(self, cell: Cell) -> list[BaseModel]:
+        """Turn to a cell beside the agent where nobody can walk; empty when it is faced."""
+        faced = ahead(self.know.me, self.know.facing) == cell
+        return [] if faced else [Navigate(object_type="cell", row=cell[0], col=cell[1])]
 
     def puttable(self, cell: Cell, ground: Iterable[int]) -> bool:
         """Whether something could be put onto this cell now."""

@@ -64,5 +64,5 @@ class OraclePolicy(ScriptedPolicy):
         }
         bag = dict(zip(ITEMS[VITALS:], state.inventory[captain, VITALS:].tolist(), strict=True))
         ways = Ways.over(entering(know, Digging()), know.me)
-        seat = Scene(scene.seen.model_copy(update={"bag": bag}), know, Mover(know, ways, bag, self._level.bag.cap))
+        seat = Scene(scene.seen.model_copy(update={"bag": bag}), know, Mover(know, ways, bag))
         return self._decide(seat, view)

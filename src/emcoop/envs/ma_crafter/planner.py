@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emcoop.core.compile import kernel
-from emcoop.envs.ma_crafter.constants import COAL, DCOL, DIAMOND, DROW, IRON, PATH, STONE, UNKNOWN
+from emcoop.envs.ma_crafter.constants import COAL, DCOL, DIAMOND, DROW, IRON, PATH, STONE, UNKNOWN, VIEW_COLS, VIEW_ROWS
 from emcoop.envs.ma_crafter.knowledge import ARROW, COW, SKELETON, ZOMBIE, Cell, Ground, Knowledge, ahead, walkable
 
 Costs = NDArray[np.int32]
@@ -165,23 +165,39 @@ def spread(mask: NDArray[np.bool_], times: int) -> NDArray[np.bool_]:
     return mask
 
 
+def in_view(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[H, W]: the sum of the weights of the cells that one sees from each cell."""
+    up, left = VIEW_ROWS // 2, VIEW_COLS // 2
+    sums = np.zeros((weight.shape[0] + 2 * up + 1, weight.shape[1] + 2 * left + 1))
+    sums[up + 1 : up + 1 + weight.shape[0], left + 1 : left + 1 + weight.shape[1]] = weight
+    sums = sums.cumsum(axis=0).cumsum(axis=1)
+    tall, wide = VIEW_ROWS, VIEW_COLS
+    found: NDArray[np.float64] = sums[tall:, wide:] - sums[:-tall, wide:] - sums[tall:, :-wide] + sums[:-tall, :-wide]
+    return found
+
+
 def frontier(grid: Ground, ways: Ways, *, rock: bool, bias: NDArray[np.float64] | None = None) -> Cell | None:
-    """The unseen cell to explore next: the cheapest way, near rock where ore is looked for; None when all is seen."""
+    """Where to look next: the most unseen cells in view per step of the way; None when all is seen.
+
+    Where ore is looked for (`rock`), those near rock count for more, else those that are not.
+    """
     unseen = grid == UNKNOWN
-    edge = unseen & spread(~unseen, 1) & (ways.away < FAR)
-    if not edge.any():
-        return None
-    near_rock = spread(_ROCK[grid], 2)
-    value = ways.away.astype(np.float64) + np.where(near_rock == rock, 0.0, 18.0)
+    likely = spread(_ROCK[grid], ROCK_NEAR) if rock else ~spread(_ROCK[grid], 2)
+    news = in_view(np.where(unseen, np.where(likely, 1.0, UNLIKELY), 0.0))
+    value = ways.away + np.float64(LOOK_COST)
     if bias is not None:
         value = value + bias
-    value[~edge] = np.inf
+    value = value / np.maximum(news, 1e-9)
+    value[(ways.away >= FAR) | (news < UNLIKELY)] = np.inf
+    value[ways.start] = np.inf
     row, col = divmod(int(np.argmin(value)), int(grid.shape[1]))
-    return row, col
+    return (row, col) if np.isfinite(value[row, col]) else None
 
 
-DIG_COST = 4
-"""Collecting what stands in the way, a detour through the cells that are taken first included."""
-SHED_COST = 9
-"""The same with a full bag: something has to be put down before."""
+ROCK_NEAR, UNLIKELY = 4, 0.3
+"""So near known rock there is likely to be more; what the sight of another cell is worth."""
+LOOK_COST = 3
+"""Steps that a look costs besides the way."""
+DIG_COST = 3
+"""Turning to what stands in the way, collecting it, and the step."""
 BRIDGE_COST = 9

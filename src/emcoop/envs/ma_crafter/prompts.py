@@ -30,7 +30,7 @@ GOAL: {goal}, within {horizon} steps. {death}
 
 COOPERATIVE COLLECTION: a resource is taken when enough agents within {reach} of it, each with the required tool, \
 collect it in the same step; each of them gets one unit and the resource is gone. An agent takes part in the \
-nearest one of the resource it names.
+nearest one of the resource it names, the one it faces first.
 {resources}
 
 PLACING AND MAKING

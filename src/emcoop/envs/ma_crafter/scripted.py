@@ -29,8 +29,8 @@ from emcoop.envs.policy import PolicyView
 
 SILENCE = 20
 """Steps after which the same is said again."""
-HUNGRY = 4
-"""With so little food or drink left, and none known, the search for it comes before work."""
+THIRSTY = 4
+"""With so little drink left, and none known, the search for it comes before work."""
 
 
 class ScriptedPolicy(SquadMember):
@@ -57,7 +57,7 @@ class ScriptedPolicy(SquadMember):
             self._at = care.target
             return Plan(task, tuple(care.actions[:8]), care.why)
         if not busy and not is_dark(view.step):
-            if seen.vitals["drink"] <= HUNGRY and seen.vitals["drink"] <= seen.vitals["food"]:
+            if seen.vitals["drink"] <= THIRSTY and seen.vitals["drink"] <= seen.vitals["food"]:
                 return self._explore(scene, view, Need("explore"), rock=False)
             if hungry(seen):
                 return self._forage(scene, view)
@@ -112,7 +112,7 @@ class ScriptedPolicy(SquadMember):
             if know.inside(cell) and cell != know.me:
                 cost[cell] = 0
         stride = 1 if know.mobs(ZOMBIE) or know.mobs(SKELETON) or is_dark(view.step) else 4
-        mover = Mover(know, Ways.over(cost, know.me), seen.bag, self._level.bag.cap, stride)
+        mover = Mover(know, Ways.over(cost, know.me), seen.bag, stride)
         return Scene(seen, know, mover)
 
     def _hear(self, view: PolicyView) -> None:

@@ -2,7 +2,7 @@
 
 Whoever walks into a cell faces on; so inside a chamber of two cells the wall at each end can be put, and inside one of
 2 x 2 cells every wall: a hut that can stand anywhere, for eight stones at most. Where rock, water and trees stand,
-fewer do. Into rock a chamber is dug upwards, in which direction collecting takes the cell ahead first.
+fewer do. Into rock a chamber is dug straight on.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pydantic import BaseModel
 
 from emcoop.envs.ma_crafter.actions import Noop
 from emcoop.envs.ma_crafter.constants import LAVA, STONE, UNKNOWN, WATER
-from emcoop.envs.ma_crafter.knowledge import SKELETON, ZOMBIE, Cell, Ground, Knowledge, ahead, apart, walkable
-from emcoop.envs.ma_crafter.moving import LOADED, Mover, move, put, take
+from emcoop.envs.ma_crafter.knowledge import SKELETON, ZOMBIE, Cell, Ground, Knowledge, ahead, towards, walkable
+from emcoop.envs.ma_crafter.moving import Mover, move, put
 from emcoop.envs.ma_crafter.planner import FAR, Ways
 
 STONE_COST = 3
@@ -25,9 +25,6 @@ STONE_COST = 3
 DUG_COST = 4
 WELL_WORTH = 10
 """Steps that it is worth to have water in the wall."""
-MOST_INSIDE, NEAR_SITE = 5, 4
-"""Who sits in a chamber with more stones may not get out: it cannot put any down, and not take enough. So near the
-site some are put down."""
 LARGEST = 8
 """A closed place of at most so many cells counts as a chamber."""
 
@@ -36,7 +33,8 @@ _WAYS = (1, 2, 3, 4)
 
 @dataclass(frozen=True)
 class Site:
-    """A chamber to be: its cells, the cells around it, and for one that is dug the cell below, where one enters."""
+    """A chamber to be: its cells, the cells around it, and for one that is dug the cell in front of the last of them,
+    from which it is entered."""
 
     cells: tuple[Cell, ...]
     walls: tuple[Cell, ...]
@@ -110,14 +108,16 @@ def find_site(
             sides = tuple(wall for wall in walls if wall not in _ENDS[shape])
             ok &= ground.count(ground.open, sides) == 0
         ok &= needed <= stones
-        cost = _nearest(ways, shape) + STONE_COST * needed + dislike
+        nearest = _nearest(ways, shape)
+        ok &= nearest < FAR
+        cost = nearest + STONE_COST * needed + dislike
         cost -= np.where(ground.count(ground.water, walls) > 0, WELL_WORTH, 0)
         best = _better(best, np.where(ok, cost, FAR), shape)
-    dug = _best_dug(ground, ways, dislike) if can_dig and stones <= LOADED else None
+    dug = _best_dug(ground, ways, dislike) if can_dig else None
     if dug is not None and (best is None or dug[0] < best[0]):
-        top = dug[1]
-        pair: _Shape = (top, (top[0] + 1, top[1]))
-        return Site(pair, _around(pair), (top[0] + 2, top[1])), dug[0]
+        price, entry, direction = dug
+        pair: _Shape = (ahead(entry, direction, 2), ahead(entry, direction))
+        return Site(pair, _around(pair), entry), price
     if best is None:
         return None
     cells = tuple((best[1][0] + r, best[1][1] + c) for r, c in best[2])
@@ -141,28 +141,33 @@ def _better(
     return found if found[0] < FAR and (best is None or found[0] < best[0]) else best
 
 
-def _best_dug(ground: _Ground, ways: Ways, dislike: NDArray[np.int64]) -> tuple[int, Cell] | None:
-    """(cost, upper cell) of the best pair of cells to be dug from below, of which the upper one is rock."""
-    solid = ground.free | ground.rock
-    walls = tuple(wall for wall in _around(_PAIR_UP) if wall != (2, 0))
-    ok = ground.at(ground.rock, (0, 0)) & ground.at(solid, (1, 0)) & ground.at(ground.free, (2, 0))
-    ok &= (ground.count(ground.open, walls) == 0) & (ground.count(ground.bad, walls) == 0)
-    below = np.full((ground.shape[0] + 2, ground.shape[1]), FAR, np.int64)
-    below[: ground.shape[0]] = ways.away
-    cost = below[2:] + DUG_COST * (1 + ground.at(ground.rock, (1, 0))) + STONE_COST + dislike
-    cost = np.where(ok, cost, FAR)
-    place = int(np.argmin(cost))
-    row, col = divmod(place, int(cost.shape[1]))
-    return (int(cost[row, col]), (row, col)) if cost[row, col] < FAR else None
+def _best_dug(ground: _Ground, ways: Ways, dislike: NDArray[np.int64]) -> tuple[int, Cell, int] | None:
+    """(cost, cell in front, direction) of the best two cells to be dug or bridged straight on."""
+    clear = ground.rock | ground.water if ground.stones else ground.rock
+    solid = ground.free | clear
+    best: tuple[int, Cell, int] | None = None
+    for direction in _WAYS:
+        near, far = ahead((0, 0), direction), ahead((0, 0), direction, 2)
+        walls = tuple(wall for wall in _around((near, far)) if wall != (0, 0))
+        ok = ground.at(ground.free, (0, 0)) & ground.at(solid, near) & ground.at(clear, far) & (ways.away < FAR)
+        ok &= (ground.count(ground.open, walls) == 0) & (ground.count(ground.bad, walls) == 0)
+        cost = ways.away + DUG_COST * (1 + ground.at(clear, near)) + STONE_COST + dislike
+        cost -= np.where(ground.count(ground.water, walls) > 0, WELL_WORTH, 0)
+        cost = np.where(ok, cost, FAR)
+        row, col = divmod(int(np.argmin(cost)), int(cost.shape[1]))
+        if cost[row, col] < FAR and (best is None or cost[row, col] < best[0]):
+            best = int(cost[row, col]), (row, col), direction
+    return best
 
 
 def still_good(site: Site, know: Knowledge, stones: int) -> bool:
     """Whether a site can still be made into a chamber."""
     grid: Ground = know.grid
     for cell in site.cells:
-        if cell != know.me and (cell in know.bodies or not (_open(know, cell) or know.material(cell) == STONE)):
+        closed = know.material(cell) in (STONE, WATER)
+        if cell != know.me and (cell in know.bodies or not (_open(know, cell) or closed)):
             return False
-        if site.entry is None and know.material(cell) == STONE:
+        if closed and (site.entry is None or not stones + (know.material(cell) == STONE)):
             return False
     needed = sum(_open(know, wall) for wall in site.walls)
     dug = sum(grid[cell] == STONE for cell in site.cells)
@@ -180,13 +185,10 @@ def build(site: Site, mover: Mover) -> list[BaseModel]:
     """The next action towards sitting in the closed chamber; empty when it is closed, or cannot be reached."""
     know = mover.know
     if know.me not in site.cells:
-        way = [*mover.ways.path(site.cells[0]), *site.cells] if mover.ways.to(site.cells[0]) < FAR else site.cells
-        lighter = mover.shed(way) if _too_many(site, mover) else []
-        return lighter or _enter(site, mover)
-    rock = [cell for cell in site.cells if know.material(cell) == STONE]
-    if rock:
-        over = ahead(know.me, 3)
-        return [take("stone")] if over in rock else [move(3)]
+        return _enter(site, mover)
+    closed = [cell for cell in site.cells if know.material(cell) in (STONE, WATER)]
+    if closed:
+        return mover.clear(closed[0])
     gaps = {wall for wall in site.walls if _open(know, wall)}
     if not gaps:
         return []
@@ -199,22 +201,13 @@ def build(site: Site, mover: Mover) -> list[BaseModel]:
     return [Noop()] if free != gaps else []
 
 
-def _too_many(site: Site, mover: Mover) -> bool:
-    """Whether one would sit in the chamber, once it is dug and closed, with more stones than let one dig out again."""
-    know = mover.know
-    dug = sum(know.material(cell) == STONE for cell in site.cells)
-    walls = sum(_open(know, wall) for wall in site.walls)
-    near = any(apart(cell, know.me) <= NEAR_SITE for cell in site.cells)
-    return near and mover.bag.get("stone", 0) + dug - walls > MOST_INSIDE
-
-
 def _enter(site: Site, mover: Mover) -> list[BaseModel]:
     know = mover.know
-    if site.entry is not None and any(know.material(cell) == STONE for cell in site.cells):
+    if site.entry is not None and any(know.material(cell) in (STONE, WATER) for cell in site.cells):
         if know.me != site.entry:
             return mover.to(site.entry)
-        below = ahead(site.entry, 3)
-        return [take("stone")] if know.material(below) == STONE else [move(3)]
+        first = site.cells[-1]
+        return [move(towards(know.me, first))] if know.free(first) else mover.clear(first)
     inside = mover.ways.nearest(cell for cell in site.cells if know.free(cell))
     return mover.to(inside) if inside is not None else []
 

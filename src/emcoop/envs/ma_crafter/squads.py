@@ -34,7 +34,7 @@ MOST_LOOKED_AT = 12
 
 
 def picked(know: Knowledge, stand: Cell, material: int, reach: int) -> Cell | None:
-    """What collecting takes from a cell: the nearest of this material, of those the first row by row."""
+    """What collecting takes from a cell, whatever one faces: the nearest of this material, the first row by row."""
     found = [
         (abs(r) + abs(c), (stand[0] + r, stand[1] + c))
         for r in range(-reach, reach + 1)
@@ -104,7 +104,7 @@ class SquadMember(Worker):
             c
             for c in around
             if (c == know.me or c in mates or (scene.ways.to(c) < FAR and know.material(c) in GROUND))
-            and picked(know, c, know.material(cell), reach) == cell
+            and (apart(c, cell) == 1 or picked(know, c, know.material(cell), reach) == cell)
         ]
 
     def _join(self, scene: Scene, kind: str, cell: Cell) -> Plan | None:
@@ -118,7 +118,8 @@ class SquadMember(Worker):
         name = scene.know.name(cell, kind)
         if stand != scene.know.me:
             return self._done(name, scene.mover.to(stand), f"go to the {kind}")
-        return Plan(name, (take(kind, PATIENCE),), f"collect {kind} together")
+        turn = scene.mover.face(cell) if apart(stand, cell) == 1 else []
+        return Plan(name, (*turn, take(kind, PATIENCE)), f"collect {kind} together")
 
     def _with_others(self, scene: Scene, view: PolicyView, need: Need) -> Plan | None:
         """What a member of a squad does once its own tools and vitals are seen to."""

@@ -42,10 +42,10 @@ FARTHEST, NEAR_BY = 80, 40
 """The most that the way to a shelter may cost, at night and by day."""
 MEADOW_COST = 15
 """What it is worth, in steps, to spend the night where there is none."""
-NEAR_ENOUGH = {8: 0, 7: 2, 6: 6, 5: 15}
+NEAR_ENOUGH = {8: 0, 7: 4, 6: 12, 5: 25}
 """How far one goes for food and water by what one has."""
-HUNGRY, HUNGRY_LATE = 4, 5
-"""With so little food one looks for cows, the second in the afternoon."""
+HUNGRY = 5
+"""With so little food one looks for cows."""
 EXHAUSTED, TIRED, RESTED = 1, 4, 7
 STARVE_STEPS = 16
 """In so many steps hunger or thirst takes a point of health."""
@@ -193,7 +193,7 @@ def _clear_line(mover: Mover, foe: Cell) -> bool:
 
 def hungry(seen: CrafterObservation) -> bool:
     """Whether the search for cows comes before work."""
-    return seen.vitals["food"] <= (HUNGRY_LATE if SUPPER <= seen.step % DAY < DUSK else HUNGRY)
+    return seen.vitals["food"] <= HUNGRY
 
 
 def starving(seen: CrafterObservation) -> bool:

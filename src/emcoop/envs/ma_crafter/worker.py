@@ -31,22 +31,21 @@ from emcoop.envs.ma_crafter.constants import (
     WATER,
 )
 from emcoop.envs.ma_crafter.knowledge import Cell, Ground, Knowledge
-from emcoop.envs.ma_crafter.moving import LOADED, Mover
+from emcoop.envs.ma_crafter.moving import Mover
 from emcoop.envs.ma_crafter.observe import CrafterObservation
 from emcoop.envs.ma_crafter.planner import (
     BRIDGE_COST,
     DIG_COST,
     FAR,
     MOST_COST,
-    SHED_COST,
     Costs,
     Digging,
     Ways,
     beside,
     frontier,
+    in_view,
     spread,
 )
-from emcoop.envs.ma_crafter.recipes import GIVES
 from emcoop.envs.ma_crafter.survival import Body, is_dark
 from emcoop.envs.ma_crafter.technology import Need, Technology
 from emcoop.envs.policy import PolicyView
@@ -61,8 +60,12 @@ STONES = 5
 """So many stones are kept, where there is rock at hand."""
 RESOURCE_KINDS = ("tree", "stone", "coal", "iron", "diamond")
 GROUND = (GRASS, PATH, SAND)
-STALE, FORGOTTEN = 120, 900
-"""Steps after which grass may have cows again."""
+FORGOTTEN = 900
+"""Steps after which grass may have cows again as if it had never been seen."""
+HOPE_NEAR, HOPE = 0.6, 0.3
+"""How much of unseen ground near grass is grass, and elsewhere."""
+SETTING_OUT, LEAST_HOPE = 2, 2.0
+"""Steps that a look at other grass costs besides the way; so many cells of hope are worth one."""
 FAR_ROCK, SETTLED = 50, 100
 """The first table is put beside rock, if it is nearer than this or may be found before this step."""
 SHY = 12
@@ -130,10 +133,7 @@ class Worker:
             tool = self._level.tool(kind)
             if self._level.required(kind) > 1 or (tool is not None and not seen.bag.get(tool)):
                 continue
-            room = LOADED if kind == "stone" else self._level.bag.cap
-            full = seen.bag.get(GIVES[kind], 0) >= room
-            if not full or kind == "stone":
-                costs.append((material, SHED_COST if full else DIG_COST))
+            costs.append((material, DIG_COST))
         if self._digs() and seen.bag.get("stone", 0) and seen.bag.get("wood_pickaxe", 0):
             costs.append((WATER, BRIDGE_COST))
         return Digging(tuple(costs))
@@ -272,12 +272,14 @@ class Worker:
         """To grass that has not been looked at for long, or never, where there may be cows."""
         know, away = scene.know, scene.ways.away
         unseen = know.grid == UNKNOWN
-        age = view.step - know.looked
-        stale = (know.grid == GRASS) & (age > STALE)
-        value = away.astype(np.float64) + np.where(unseen, 0.0, np.maximum(0, FORGOTTEN - age) / 15)
-        value[~(stale | (unseen & spread(know.grid == GRASS, 2))) | (away < 2)] = np.inf
+        age = np.minimum(view.step - know.looked, FORGOTTEN)
+        hope = np.where(know.grid == GRASS, age / FORGOTTEN, 0.0)
+        hope[unseen] = np.where(spread(know.grid == GRASS, 3)[unseen], HOPE_NEAR, HOPE)
+        around = in_view(hope)
+        value = (away + SETTING_OUT) / np.maximum(around, 1e-9)
+        value[(away < 2) | (away >= FAR) | (around < LEAST_HOPE)] = np.inf
         row, col = divmod(int(np.argmin(value)), int(value.shape[1]))
-        if value[row, col] >= FAR:
+        if not np.isfinite(value[row, col]):
             return self._explore(scene, view, Need("explore"), rock=False)
         return Plan(NO_TASK, tuple(scene.mover.to((row, col))[:8]) or (Noop(),), "look for cows")
 
