@@ -39,6 +39,6 @@ def _turns(text: str) -> tuple[tuple[int, str], ...]:
     return tuple(said)
 
 
-DEVELOPED, HELD_OUT, LATER, FRESH, AGAIN, THIRD = map(
-    _group, ("developed", "held_out", "later", "fresh", "again", "third")
+DEVELOPED, HELD_OUT, LATER, FRESH, AGAIN, THIRD, BLIND, PLAIN = map(
+    _group, ("developed", "held_out", "later", "fresh", "again", "third", "blind", "plain")
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.maze.maze_kit import maze_of
-from tests.maze.maze_transcripts import AGAIN, DEVELOPED, FRESH, HELD_OUT, LATER, MAZES, THIRD, Dialogue
+from tests.maze.maze_transcripts import AGAIN, BLIND, DEVELOPED, FRESH, HELD_OUT, LATER, MAZES, PLAIN, THIRD, Dialogue
 
 from emcoop.envs.maze.extract import REASONS, Extraction, extract
 from emcoop.envs.maze.rules import own_words
@@ -36,7 +36,7 @@ def test_there_are_enough_dialogues_and_enough_that_cannot_be_resolved() -> None
     assert len(EVERY) >= 40
     assert len(WRITTEN_AFTER) >= len(EVERY) / 2
     assert sum(dialogue.way is None for dialogue in EVERY) >= 10
-    assert len({dialogue.name for dialogue in EVERY}) == len(EVERY)
+    assert len({dialogue.name for dialogue in [*EVERY, *BLIND, *PLAIN]}) == len(EVERY) + len(BLIND) + len(PLAIN)
 
 
 @pytest.mark.parametrize("dialogue", [*DEVELOPED, *FRESH, *AGAIN, *THIRD], ids=lambda dialogue: dialogue.name)
@@ -52,6 +52,56 @@ def test_rules_and_hand_agree_on_at_least_98_percent_of_all_dialogues() -> None:
 def test_nothing_is_guessed_where_the_hand_could_not_tell() -> None:
     unclear = [dialogue for dialogue in EVERY if dialogue.way is None]
     assert [dialogue.name for dialogue in unclear if not read(dialogue).reason] == []
+
+
+@pytest.mark.parametrize("dialogue", [*BLIND, *PLAIN], ids=lambda dialogue: dialogue.name)
+def test_hard_dialogues_are_read_as_by_hand_or_left_unresolved(dialogue: Dialogue) -> None:
+    assert agrees(dialogue) or read(dialogue).reason, read(dialogue)
+
+
+def test_most_of_them_are_resolved() -> None:
+    assert sum(map(agrees, BLIND)) >= 48
+    assert sum(map(agrees, PLAIN)) >= 63
+
+
+@pytest.mark.parametrize(
+    "answer", ["Bueno.", "Righty-ho.", "Sorted.", "Grand, that one is free for me.", "Thumbs high."]
+)
+@pytest.mark.parametrize("after", ["", " Then down?", " I propose down."])
+def test_an_answer_in_unknown_words_leaves_the_way_unresolved(answer: str, after: str) -> None:
+    said = [(0, "I propose right."), (1, "Agreed."), (0, "I propose right."), (1, answer + after)]
+    said += [(0, "Agreed."), (1, "I propose down."), (0, "Agreed.")] if after else []
+    assert extract(ONE, said, 2).reason == "unclear"
+
+
+@pytest.mark.parametrize(
+    "words", ["I propose to starboard.", "Let's go skyward.", "Starboard?", "Right, skyward, right."]
+)
+def test_agreement_to_a_proposal_that_is_not_understood_leaves_the_way_unresolved(words: str) -> None:
+    said = [(0, "I propose right."), (1, "Agreed."), (0, words), (1, "Agreed."), (0, "Down?"), (1, "Yes.")]
+    assert extract(ONE, said, 2).reason == "unclear"
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("<think>Left? I agree with left.</think>I propose right.", "R"),
+        ("My row 1 reads: (1,0) wall, (1,1) wall. From (0,0) let's go right.", "R"),
+        ('{"move": "right", "status": "proposed"}', "R"),
+        ("$\\rightarrow \\rightarrow$?", "RR"),
+        ("Option 1: up, up. Option 2: right, right.", ""),
+        ("If we go down we hit a wall; right isn't blocked. So: two to the right.", "RR"),
+    ],
+)
+def test_what_is_not_proposed_is_no_step(text: str, way: str) -> None:
+    found = extract(ONE, [(0, text), (1, "Agreed.")], 2)
+    assert len(found.path) == len(way) + 1
+    assert found.reason == ("" if way else "ambiguous")
+
+
+def test_two_walkers_are_not_one_team() -> None:
+    said = [(0, "I moved right. I propose right."), (1, "Agreed. I'm at (0,0) and I moved down."), (0, "Agreed, down.")]
+    assert extract(ONE, said, 2).reason == "unclear"
 
 
 def test_walls_do_not_choose_the_scheme() -> None:
@@ -98,6 +148,11 @@ def test_lines_that_are_written_for_another_are_cut_off() -> None:
         "→ ↓" * 2000,
         "agreed if " * 1000,
         "so far " * 1000,
+        '{"to": {"row": ' * 200,
+        "| right | yes | no |\n" * 100,
+        "<think>" * 400,
+        "option 1 or " * 200,
+        "right, skyward, " * 200,
     ],
 )
 def test_a_text_made_to_be_read_in_endless_ways_is_read_to_its_end(text: str) -> None:
