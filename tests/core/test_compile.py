@@ -48,6 +48,8 @@ import sys, numpy as np
 import emcoop.core.compile as compile
 compile.AT_ONCE, compile.PATIENCE = float(sys.argv[1]), float(sys.argv[2])
 from sums import sum_of_doubles
+if sys.argv[3:]:
+    compile.load_at_once()
 for _ in range(3):
     total = sum_of_doubles(np.arange(4))
 print(total, type(total).__name__, "numba" in sys.modules and len(sum_of_doubles.compiled.signatures))
@@ -60,14 +62,15 @@ def test_a_kernel_is_compiled_once_it_was_run_long_enough_and_later_runs_find_it
     (tmp_path / "doubles.py").write_text(DOUBLES)
     (tmp_path / "sums.py").write_text(SUMS)
 
-    def run(at_once: float, patience: float) -> str:
-        command = [sys.executable, "-c", MAIN, str(at_once), str(patience)]
+    def run(at_once: float, patience: float, *more: str) -> str:
+        command = [sys.executable, "-c", MAIN, str(at_once), str(patience), *more]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
 
     assert run(at_once=100, patience=200) == "12 int False"
     assert run(at_once=0, patience=100) == "12 int 0"
     assert run(at_once=0, patience=1e-9) == "12 int 1"
     assert run(at_once=0, patience=100) == "12 int 1"
+    assert run(100, 200, "a long run begins") == "12 int 1"
     # What was compiled of a function is not used after a change of another that it calls, or of a constant.
     (tmp_path / "doubles.py").write_text(DOUBLES.replace("FACTOR = 2", "FACTOR = 3"))
     assert run(at_once=0, patience=100) == "18 int 0"
@@ -81,7 +84,7 @@ def test_a_kernel_is_compiled_once_it_was_run_long_enough_and_later_runs_find_it
 def test_either_switch_turns_the_compiler_off(tmp_path: Path, switch: dict[str, str]) -> None:
     (tmp_path / "doubles.py").write_text(DOUBLES)
     (tmp_path / "sums.py").write_text(SUMS)
-    command = [sys.executable, "-c", MAIN, "0", "0"]
+    command = [sys.executable, "-c", MAIN, "0", "0", "a long run begins"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **switch})
     assert done.returncode == 0, done.stderr
     assert (done.stdout.split()[0], done.stdout.split()[-1]) == ("12", "False")

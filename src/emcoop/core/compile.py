@@ -29,6 +29,12 @@ AT_ONCE, PATIENCE = 0.5, 5.0
 that costs. Once Numba is there, loading costs little, and is not put off."""
 
 
+def load_at_once() -> None:
+    """A long run begins: what an earlier run has compiled is loaded at its first use, not after AT_ONCE."""
+    if COMPILED:
+        import numba  # noqa: F401
+
+
 def kernel(function: F) -> F:
     """Compile this function with Numba (cached on disk), unless compiling is switched off.
 

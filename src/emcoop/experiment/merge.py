@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from emcoop.core.canonical import content_hash
@@ -51,7 +51,7 @@ def merge(sources: Sequence[Path], run: Path) -> tuple[int, int]:
                 if row.status not in ENDED:
                     raise ConfigError(f"{source}: episode {row.id} is {row.status.value}; finish the shard, then merge")
     with LogStore.open(log_path(run)) as store:
-        return gather(sources, store)
+        return _gather(sources, store)
 
 
 def unfinished(shards: Sequence[Path]) -> dict[str, tuple[int, int]]:
@@ -77,25 +77,13 @@ def unfinished(shards: Sequence[Path]) -> dict[str, tuple[int, int]]:
     return lacking
 
 
-def _refuse(source: Path, row: EpisodeRow) -> None:
-    raise ConfigError(f"{source}: episode {row.id} (cell {row.cell[:8]}, seed {row.seed}) differs from the one merged")
-
-
-def gather(
-    sources: Sequence[Path],
-    store: LogStore,
-    kinds: frozenset[Status] = ENDED,
-    differs: Callable[[Path, EpisodeRow], None] = _refuse,
-) -> tuple[int, int]:
-    """`merge` into an open log; episodes of another status than `kinds` are left out.
-
-    `differs` hears of an episode of which the log has another version, which is kept; by default that is an error.
-    """
+def _gather(sources: Sequence[Path], store: LogStore) -> tuple[int, int]:
+    """`merge` into an open log."""
     copied, same = 0, 0
     have = {(row.cell, row.seed): row for row in store.episodes() if row.status == "finished"}
     for source in sources:
         with LogReader.open(log_path(source)) as reader:
-            for row in (row for row in reader.episodes() if row.status in kinds):
+            for row in (row for row in reader.episodes() if row.status in ENDED):
                 before = have.get((row.cell, row.seed))
                 if before is None:
                     _copy(reader, row, store)
@@ -104,7 +92,8 @@ def gather(
                         have[row.cell, row.seed] = row
                     continue
                 if row.status == Status.FINISHED and before.digest != row.digest:
-                    differs(source, row)
+                    name = f"episode {row.id} (cell {row.cell[:8]}, seed {row.seed})"
+                    raise ConfigError(f"{source}: {name} differs from the one merged")
                 same += 1
     return copied, same
 
@@ -123,7 +112,7 @@ def _copy(reader: LogReader, row: EpisodeRow, store: LogStore) -> None:
             agent=event.agent,
             host=facts.get(event.seq),
         )
-    if row.digest not in (writer.digest, None):  # what was cut off has none
+    if row.digest != writer.digest:
         raise CorruptLog(
             f"{reader.path}: episode {row.id}: its events give the digest {writer.digest}, not {row.digest}"
         )

@@ -23,11 +23,9 @@ from pathlib import Path
 from emcoop.core.errors import CapReached, EmcoopError, LogLocked
 from emcoop.core.types import Usage
 from emcoop.episode.setup import Setup
-from emcoop.experiment.merge import ENDED, gather
 from emcoop.experiment.parts import WORKERS, Part
 from emcoop.experiment.study import NO_CAPS, NOTHING, Caps, Listener, Progress, Study, capped, log_path, spent_in
 from emcoop.experiment.worker import LOCK_PATIENCE_S, LOCK_POLL_S, Ended, Task, Told, work
-from emcoop.log.events import Status
 from emcoop.log.store import LogStore
 
 RETRIES = 3
@@ -95,8 +93,9 @@ def join(run: Path, store: LogStore) -> None:
     folders = sorted((run / WORKERS).glob("*"))
     for folder in folders:
         _let_go(log_path(folder))
-    logs = [folder for folder in folders if log_path(folder).exists()]
-    gather(logs, store, ENDED | {Status.INTERRUPTED}, differs=lambda source, row: None)
+    for folder in folders:
+        if log_path(folder).exists():
+            store.take(log_path(folder))
     if folders and store.sync():
         shutil.rmtree(run / WORKERS)
 
@@ -159,8 +158,9 @@ class _Crew:
                 said = _heard(worker.line)
                 if said is None:
                     self._start_anew(worker)
-                elif isinstance(said, Told):
-                    self._hear(worker, said, cells[said.cell])
+                elif isinstance(said, list):
+                    for told in said:
+                        self._hear(worker, told, cells[told.cell])
                 else:
                     worker.over = True
                     self.errors += said.errors
@@ -257,10 +257,10 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _heard(line: connection.Connection) -> Told | Ended | None:
+def _heard(line: connection.Connection) -> list[Told] | Ended | None:
     """The next word; None when the worker is gone, be it in the middle of one."""
     try:
-        said: Told | Ended = line.recv()
+        said: list[Told] | Ended = line.recv()
     except (EOFError, OSError, pickle.UnpicklingError):
         return None
     return said

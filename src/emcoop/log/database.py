@@ -30,6 +30,9 @@ CHECKPOINT_PAGES = 4000
 """So many changed pages (16 MB) are gathered beside the file before they are brought into it: names of blobs are spread
 over all of their table, and what is changed often is then written once."""
 
+CACHED_KB = 32 << 10
+"""So much of the file a writer holds in memory, for the same reason: what does not fit is read again for each blob."""
+
 TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE episodes(
@@ -146,6 +149,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         raise LogLocked(f"{path}: the log cannot be switched to concurrent writing; another program holds it open")
     db.execute("PRAGMA synchronous=NORMAL")
     db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+    db.execute(f"PRAGMA cache_size=-{CACHED_KB}")
     migrate(db, path)
 
 

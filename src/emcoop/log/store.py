@@ -22,6 +22,7 @@ from emcoop.core.errors import LogError
 from emcoop.core.types import AgentId, Json, Micros
 from emcoop.log.database import open_for_writing, transaction, translated
 from emcoop.log.events import EpisodeRow, Status
+from emcoop.log.joining import last, take_in
 from emcoop.log.lock import WriterLock, cannot_write
 from emcoop.log.packing import LEVEL, SMALL_LEVEL, ZSTD, Packer, pack_dictionary, unpack_dictionary
 from emcoop.log.reader import read_episodes
@@ -64,15 +65,15 @@ class _Dictionaries:
     """Those that the next commit adds. Apart from the store, so that packers do not refer back to it: a closed store is
     freed at once."""
 
-    def __init__(self, last: int) -> None:
+    def __init__(self) -> None:
         self.fresh: list[tuple[int, str, bytes]] = []
-        self._last = last
+        self.last = ZSTD
 
     def keep(self, purpose: str, data: bytes) -> int:
         """Take this one; returns its number."""
-        self._last += 1
-        self.fresh.append((self._last, purpose, pack_dictionary(data)))
-        return self._last
+        self.last += 1
+        self.fresh.append((self.last, purpose, pack_dictionary(data)))
+        return self.last
 
 
 class LogStore:
@@ -89,15 +90,14 @@ class LogStore:
         self._content_bytes = 0
         self._blobs: list[tuple[bytes, int, int, int]] = []
         self._packs: list[tuple[int, int, bytes]] = []
-        self._last_pack = db.execute("SELECT max(id) FROM packs").fetchone()[0] or 0
-        self._dictionaries = _Dictionaries(db.execute("SELECT max(id) FROM dictionaries").fetchone()[0] or ZSTD)
+        self._dictionaries = _Dictionaries()
+        self._count()
         self._blob_packer = self._packer("blob", BLOB_LEAST, LEVEL)
         self._event_packer = self._packer("event", EVENT_LEAST, SMALL_LEVEL)
         self._known: set[bytes] = set()
         self._known_before: set[bytes] = set()
         self._writers: dict[tuple[str, int], EpisodeWriter] = {}
         self._begun: list[tuple[int, str, int, Status, str]] = []
-        self._last_episode = db.execute("SELECT max(id) FROM episodes").fetchone()[0] or 0
         self._ends: list[End] = []
         self._ending: set[tuple[str, int]] = set()
         """Cells and seeds of `_ends`."""
@@ -141,6 +141,13 @@ class LogStore:
         row = self._db.execute(query, (purpose,)).fetchone()
         latest = None if row is None else (row[0], unpack_dictionary(row[1]))
         return Packer(partial(self._dictionaries.keep, purpose), latest, least=least, level=level)
+
+    def _count(self) -> None:
+        """Number on from what the log has. Whether it keeps a blob it is asked only if some are there, or forgotten."""
+        self._last_pack = last(self._db, "packs")
+        self._last_episode = last(self._db, "episodes")
+        self._dictionaries.last = max(ZSTD, last(self._db, "dictionaries"))
+        self._asks = self._last_pack > 0
 
     def __enter__(self) -> LogStore:
         return self
@@ -222,6 +229,20 @@ class LogStore:
         self._writers[cell, seed] = writer
         return writer
 
+    def take(self, other: Path) -> int:
+        """Copy what has ended, or was cut off, in another log that nobody writes; returns how many episodes came.
+
+        An episode that this log has finished is left alone, another attempt at it is replaced. The other log's digests
+        are believed (`experiment.merge` compares them). Raises LogError while an episode is being written here.
+        """
+        if self._writers:
+            raise LogError(f"{self.path}: nothing can be taken in while an episode is being written")
+        self.flush()
+        taken = take_in(self._db, self.path, other)
+        with translated(self.path):
+            self._count()
+        return taken
+
     def _delete(self, episode: int) -> None:
         for table in ("events", "host"):
             self._db.execute(f"DELETE FROM {table} WHERE episode = ?", (episode,))
@@ -251,7 +272,8 @@ class LogStore:
             self._db.executemany(BEGUN, self._begun)
             self._db.executemany("INSERT OR IGNORE INTO dictionaries VALUES (?, ?, ?)", self._dictionaries.fresh)
             self._db.executemany("INSERT OR IGNORE INTO packs VALUES (?, ?, ?)", self._packs)
-            self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?)", self._blobs)
+            # Their names are random: in order, each page of the table is looked for and changed once.
+            self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?)", sorted(self._blobs))
             self._db.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._packed)
             self._db.executemany("INSERT OR IGNORE INTO host VALUES (?, ?, ?)", self._host)
             self._db.executemany(ENDED, (*self._ends, *ends))
@@ -295,8 +317,10 @@ class LogStore:
         self._content_bytes = 0
 
     def _kept(self) -> set[bytes]:
-        """Which of the buffered contents the log has already."""
+        """Which of the buffered contents the log has already, though nobody here remembers them."""
         kept: set[bytes] = set()
+        if not self._asks:
+            return kept
         for start in range(0, len(self._contents), ASKED_AT_ONCE):
             keys = [key for key, _ in self._contents[start : start + ASKED_AT_ONCE]]
             marks = ",".join("?" * len(keys))
@@ -338,17 +362,17 @@ class LogStore:
             self.flush()
 
     def _keep(self, content: bytes) -> str:
-        digest = hashlib.sha256(content)
-        key = digest.digest()
+        key = hashlib.sha256(content).digest()
         if key not in self._known and key not in self._known_before:
             self._contents.append((key, content))
             self._content_bytes += len(content)
             if len(self._known) >= REMEMBERED_BLOBS:
+                self._asks = self._asks or bool(self._known_before)
                 self._known_before, self._known = self._known, set()
             self._known.add(key)
             if self._content_bytes >= FLUSH_BYTES:
                 self.flush()
-        return digest.hexdigest()
+        return key.hex()
 
     def _finish(self, writer: EpisodeWriter, status: Status, digest: str, outcome: Mapping[str, Json]) -> None:
         self._commit((status, digest, canonical_json(outcome).decode(), writer.id))
