@@ -21,7 +21,7 @@ from emcoop.agents.prompts import interrupt_turn, one_line, plan_turn, speak_tur
 from emcoop.core.config import StrictModel, load, nearest
 from emcoop.core.errors import ConfigError
 from emcoop.core.types import Category, Choice, Failure, Interrupt, Json, Outgoing, Phase, Plan, Usage
-from emcoop.envs.base import AnyEnvironment, ByTurns, Grounding, Progress
+from emcoop.envs.base import AnyEnvironment, Grounding, Progress, by_turns
 from emcoop.models.base import Answer, Model, Settings, Turn
 from emcoop.models.structured import ask
 
@@ -236,7 +236,7 @@ class LlmAgent:
 
 def _for_world(options: LlmOptions, env: AnyEnvironment) -> LlmOptions:
     """The options with what a world of turns wants where nothing is set."""
-    if not isinstance(env, ByTurns):
+    if not by_turns(env):
         return options
     wanted = {"memory": env.dialogue_notes, "plan_actions": env.turn_actions}
     return options.model_copy(update={name: value for name, value in wanted.items() if getattr(options, name) is None})

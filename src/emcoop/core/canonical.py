@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum, StrEnum
 from functools import lru_cache
 from typing import Any
@@ -27,7 +27,7 @@ def to_json(value: Any) -> Json:
 
     Raises TypeError for what has no canonical form (the type is named).
     """
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _PLAIN:
         return value
     if kind is dict:  # nearly everything that is logged: worth a way without calls for keys and leaves
@@ -36,23 +36,34 @@ def to_json(value: Any) -> Json:
         }
     if kind is list or kind is tuple:
         return [v if type(v) in _PLAIN else to_json(v) for v in value]
-    if isinstance(value, float):
-        return float(value)
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(to_json(k)): to_json(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(v) for v in value]
-    if isinstance(value, set | frozenset):
-        return sorted((to_json(v) for v in value), key=lambda v: json.dumps(v, sort_keys=True))
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names: tuple[str, ...] = _field_names(value.__class__)
-        return {name: to_json(getattr(value, name)) for name in names}
+    return _form_of(kind)(value)
+
+
+@lru_cache(maxsize=1024)
+def _form_of(kind: type) -> Callable[[Any], Json]:
+    """What makes plain JSON of values of this type."""
+    if issubclass(kind, float):
+        return float
+    if issubclass(kind, Enum):
+        return lambda value: value.value
+    if issubclass(kind, str):
+        return str
+    if issubclass(kind, Mapping):
+        return lambda value: {str(to_json(k)): to_json(v) for k, v in value.items()}
+    if issubclass(kind, list | tuple):
+        return lambda value: [to_json(v) for v in value]
+    if issubclass(kind, set | frozenset):
+        return lambda value: sorted((to_json(v) for v in value), key=lambda v: json.dumps(v, sort_keys=True))
+    if issubclass(kind, BaseModel):
+        return lambda value: value.model_dump(mode="json")
+    if dataclasses.is_dataclass(kind):
+        names = tuple(field.name for field in dataclasses.fields(kind) if field.metadata.get("logged", True))
+        return lambda value: {name: to_json(getattr(value, name)) for name in names}
+    return _number
+
+
+def _number(value: Any) -> Json:
+    """A number of NumPy's as Python's own."""
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return value.item()
     raise TypeError(f"no canonical JSON form for a value of type {type(value).__name__}")
@@ -70,11 +81,6 @@ def canonical_json(value: Any) -> bytes:
     text = _ENCODER.encode(to_json(plain))
     # A lone surrogate in model output has no UTF-8 form; it is kept visible instead of losing the event.
     return text.encode("utf-8", errors="backslashreplace")
-
-
-@lru_cache(maxsize=256)
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind) if field.metadata.get("logged", True))
 
 
 def _are_common(values: Iterable[Any]) -> bool:

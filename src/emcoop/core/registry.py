@@ -13,11 +13,15 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from emcoop.core.config import nearest
 from emcoop.core.errors import ConfigError, UnknownName
+
+_imported = lru_cache(maxsize=256)(importlib.import_module)
+"""Every episode asks for its parts by name."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Registry:
         """
         if name in self.builtin:
             module, _, attribute = self.builtin[name].partition(":")
-            return getattr(importlib.import_module(module), attribute)
+            return getattr(_imported(module), attribute)
         point = self._installed().get(name)
         if point is None:
             raise UnknownName(f"unknown {self.kind} {name!r}; {nearest(name, self.names())}")

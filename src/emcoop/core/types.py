@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
@@ -37,11 +38,13 @@ def primitive_of(move: Move) -> int:
     return index
 
 
+@lru_cache(maxsize=256)
 def agent_names(n: int) -> tuple[AgentId, ...]:
     """The names of a team of n, in index order."""
     return tuple(f"agent_{i}" for i in range(n))
 
 
+@lru_cache(maxsize=4096)
 def agent_index(agent: AgentId) -> int:
     """The index in an agent's name."""
     return int(agent.rpartition("_")[2])

@@ -21,14 +21,13 @@ from typing import Any, Protocol
 from pydantic import BaseModel, Field
 
 from emcoop.agents.base import Agent
-from emcoop.core.canonical import canonical_json, sha256_hex, to_json
+from emcoop.core.canonical import canonical_json, to_json
 from emcoop.core.config import StrictModel
 from emcoop.core.errors import Stall
 from emcoop.core.types import (
     SECOND,
     ActionRecord,
     AgentId,
-    Capabilities,
     Constraint,
     Json,
     Limit,
@@ -38,6 +37,7 @@ from emcoop.core.types import (
     Score,
     Stage,
     TaskConstraints,
+    TaskId,
     Usage,
     agent_index,
     primitive_of,
@@ -138,7 +138,7 @@ class Table:
         self._seen_blobs: dict[AgentId, str] = {}
         self._plans = 0
         self._started = self._gave_way = time.monotonic()
-        self._capabilities = self._all_capabilities()
+        self._capabilities = {agent: env.capabilities(self.state, agent) for agent in env.agents}
 
     # -- the log -----------------------------------------------------------------------------------------------
 
@@ -181,7 +181,8 @@ class Table:
         Raises Stall when the barrier can never be reached; whatever agents raise passes through.
         """
         snapshot = self.env.snapshot(self.state)
-        self.record("episode_start", {**opening, "state": sha256_hex(snapshot), "snapshot": self.blob(snapshot)})
+        name = self.blob(snapshot)
+        self.record("episode_start", {**opening, "state": name, "snapshot": name})
         message = None
         try:
             self._deliberate([seat for seat in self.seats.values() if seat.agent in self._acting])
@@ -289,11 +290,16 @@ class Table:
 
     async def _step(self) -> Limit | None:
         """One joint step; returns what ends the episode, if anything does."""
-        actions = {agent: self._move(seat) for agent, seat in self.seats.items()}
-        plans = {agent: seat.active for agent, seat in self.seats.items() if seat.active}
-        labels = {agent: plan.label for agent, plan in plans.items()}
-        begun = {agent: plan.progress.steps == 0 for agent, plan in plans.items()}
-        named = {agent: seat.task for agent, seat in self.seats.items()}
+        actions: dict[AgentId, Move] = {}
+        labels: dict[AgentId, str] = {}
+        begun: dict[AgentId, bool] = {}
+        named: dict[AgentId, TaskId] = {}
+        for agent, seat in self.seats.items():
+            actions[agent] = self._move(seat)
+            named[agent] = seat.task
+            if seat.active is not None:
+                labels[agent] = seat.active.label
+                begun[agent] = seat.active.progress.steps == 0
         tasks = self.env.constraints(self.state, actions, frozenset(named.values()))
         await self.clock.run(lambda: False, deadline=self.clock.now + self._step_us)
         transition = self.env.step(self.state, actions)
@@ -303,15 +309,15 @@ class Table:
         self._seen.clear()
         self._seen_blobs.clear()
         self._remember(actions, labels, begun)
-        snapshot = self.env.snapshot(self.state)
+        name = self.blob(self.env.snapshot(self.state))
         self.record(
             "step",
             {
                 "actions": actions,
                 "labels": labels,
                 "rewards": dict(transition.rewards),
-                "state": sha256_hex(snapshot),
-                "snapshot": self.blob(snapshot),
+                "state": name,
+                "snapshot": name,
                 "events": [dict(event) for event in transition.events],
                 "tasks": {task: _constraints(value) for task, value in tasks.items()},
                 "named": named,
@@ -402,22 +408,18 @@ class Table:
             name = self.env.primitives[primitive_of(actions[agent])]
             self.history.append(ActionRecord(agent, self.step - 1, action, name, status))
 
-    def _all_capabilities(self) -> dict[AgentId, Capabilities]:
-        return {agent: self.env.capabilities(self.state, agent) for agent in self.env.agents}
-
     def _gains(self) -> dict[AgentId, Json]:
         """What each agent has gained in this step: tools it has more of, skills it has newly (Delta Z)."""
-        after = self._all_capabilities()
         gains: dict[AgentId, Json] = {}
-        for agent, now in after.items():
-            before = self._capabilities[agent]
+        for agent, before in self._capabilities.items():
+            now = self.env.capabilities(self.state, agent)
             if now.tools == before.tools and now.skills == before.skills:
                 continue
             more = [name for name, count in now.tools.items() if count > before.tools.get(name, 0)]
             gained = sorted(more) + sorted(now.skills - before.skills)
             if gained:
                 gains[agent] = gained
-        self._capabilities = after
+            self._capabilities[agent] = now
         return gains
 
 

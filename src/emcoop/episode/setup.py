@@ -17,7 +17,7 @@ from emcoop.core.errors import ConfigError
 from emcoop.core.seeds import derive
 from emcoop.core.types import AgentId, Json
 from emcoop.envs import ENVS
-from emcoop.envs.base import AnyEnvironment, ByTurns
+from emcoop.envs.base import AnyEnvironment, by_turns
 from emcoop.episode.latency import LatencyConfig
 from emcoop.episode.loop import Limits
 from emcoop.models.base import Model
@@ -66,12 +66,18 @@ class Setup(StrictModel):
     @cached_property
     def cell(self) -> str:
         """The name of this cell: a hash of its content and of emcoop's version."""
-        return content_hash({"emcoop": __version__, **self.model_dump(mode="json")})[:16]
+        return content_hash({"emcoop": __version__, **self.plain})[:16]
+
+    @cached_property
+    def plain(self) -> Mapping[str, Json]:
+        """The set-up as JSON, made once, since every episode's log begins with it; nobody may change it."""
+        return self.model_dump(mode="json")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with some values replaced; its cell is named anew."""
         copy = super().model_copy(update=update, deep=deep)
-        copy.__dict__.pop("cell", None)  # pydantic copies what is cached, too
+        for cached in ("cell", "plain"):  # pydantic copies these, too
+            copy.__dict__.pop(cached, None)
         return copy
 
     @property
@@ -123,7 +129,7 @@ class Setup(StrictModel):
         """What the log's first event says of the set-up."""
         return {
             "emcoop": __version__,
-            "setup": self.model_dump(mode="json"),
+            "setup": self.plain,
             "env": {
                 "name": env.name,
                 "version": env.version,
@@ -131,13 +137,13 @@ class Setup(StrictModel):
                 "horizon": env.horizon,
                 "parameters": dict(env.parameters()),
                 "primitives": list(env.primitives),
-                **({"by_turns": True} if isinstance(env, ByTurns) else {}),
+                **({"by_turns": True} if by_turns(env) else {}),
             },
             "topology": dict(topology.describe()),
             "team": [{"agent": agent, **mind.describe()} for agent, mind in team.items()],
             "seed": seed,
-            "latency": self.latency.model_dump(mode="json"),
-            "limits": self.limits.model_dump(mode="json"),
+            "latency": self.plain["latency"],
+            "limits": self.plain["limits"],
             "warnings": list(env.warnings),
             "impossible": env.impossible,
         }

@@ -150,7 +150,7 @@ async def play_episode(
     topology = cell.make_topology(env.agents)
     team = cell.make_team(env, seed, models)
     latency = make_latency(cell.latency, seed, _recorded(cell, seed))
-    writer = store.start(cell=cell.cell, seed=seed, setup=cell.model_dump(mode="json"))
+    writer = store.start(cell=cell.cell, seed=seed, setup=cell.plain)
     try:
         table = Table(
             env=env,

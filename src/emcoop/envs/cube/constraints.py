@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from emcoop.core.types import AgentId, Constraint, Move, TaskConstraints, TaskId, agent_names, primitive_of
+from emcoop.core.types import NO_TASK, AgentId, Constraint, Move, TaskConstraints, TaskId, agent_names, primitive_of
 from emcoop.envs.cube.contact import at_face, parse_task, standing, task_name
 from emcoop.envs.cube.rules import chain, pushed_block
 from emcoop.envs.cube.state import DCOL, DROW, PUSH_OF_SIDE, CubeState
@@ -26,7 +26,7 @@ def active_tasks(state: CubeState, named: frozenset[TaskId]) -> list[tuple[int, 
     """G_t: tasks at whose face somebody stands, and those named by a plan; (block, face), sorted."""
     tasks = {(block, side) for block, sides in standing(state).items() for side in sides}
     for name in named:
-        parsed = parse_task(name)
+        parsed = None if name == NO_TASK else parse_task(name)
         if parsed is not None and parsed[0] < len(state.blocks) and state.alive[parsed[0]]:
             tasks.add(parsed)
     return sorted(tasks)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from emcoop.core.types import TaskId
-from emcoop.envs.cube.state import DCOL, DOWN, DROW, LEFT, PUSH_OF_SIDE, RIGHT, SIDES, UP, CubeState
+from emcoop.envs.cube.state import DCOL, DOWN, DROW, LEFT, PUSH_OF_SIDE, RIGHT, SIDE_OF_PUSH, SIDES, UP, CubeState
 
 
 def task_name(block: int, side: str) -> TaskId:
@@ -43,7 +43,9 @@ def standing(state: CubeState) -> Mapping[int, Mapping[str, tuple[int, ...]]]:
     Kept for the latest states, since all observations and the constraints of one state ask for the same.
     """
     found: dict[int, dict[str, tuple[int, ...]]] = {}
-    for side, ahead in _taken_ahead(state).items():
+    taken = _taken_ahead(state)
+    for side in SIDES if taken else ():
+        ahead = taken.get(side, {})
         for agent, cell in ahead.items():
             line = [agent]
             while cell < 0 and (before := -cell - 1) in ahead:
@@ -59,17 +61,23 @@ def standing(state: CubeState) -> Mapping[int, Mapping[str, tuple[int, ...]]]:
 
 def _taken_ahead(state: CubeState) -> dict[str, dict[int, int]]:
     """By the face that an agent would push: what the cell before it holds, of agents before which it is not empty."""
-    look, last = state.grid.item, state.side - 1
-    ahead: dict[str, dict[int, int]] = {side: {} for side in SIDES}
+    look, side = state.grid.item, state.side
+    last = side - 1
+    ahead: dict[str, dict[int, int]] = {}
     for agent, (row, col) in enumerate(state.agents.tolist()):
-        for side, down, right in _AHEAD:
-            r, c = row + down, col + right
-            if 0 <= r <= last and 0 <= c <= last and (cell := look(r, c)):
-                ahead[side][agent] = cell
+        here = row * side + col
+        if row > 0 and (cell := look(here - side)):
+            ahead.setdefault(_PUSHES_UP, {})[agent] = cell
+        if row < last and (cell := look(here + side)):
+            ahead.setdefault(_PUSHES_DOWN, {})[agent] = cell
+        if col > 0 and (cell := look(here - 1)):
+            ahead.setdefault(_PUSHES_LEFT, {})[agent] = cell
+        if col < last and (cell := look(here + 1)):
+            ahead.setdefault(_PUSHES_RIGHT, {})[agent] = cell
     return ahead
 
 
-_AHEAD = tuple((side, DROW[PUSH_OF_SIDE[side]], DCOL[PUSH_OF_SIDE[side]]) for side in SIDES)
+_PUSHES_UP, _PUSHES_DOWN, _PUSHES_LEFT, _PUSHES_RIGHT = (SIDE_OF_PUSH[push] for push in (UP, DOWN, LEFT, RIGHT))
 
 
 def push_direction(state: CubeState, agent: int, block: int) -> int | None:
