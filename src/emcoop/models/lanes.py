@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-WIDTH = 64
+WIDTH = 16
 """So many calls share a pool at most. Their clients keep that many connections alive."""
 
 

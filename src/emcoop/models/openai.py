@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from emcoop.core.errors import MissingDependency
@@ -73,9 +74,12 @@ class OpenAIModel(HostedModel[_Dialect]):
         dialect = _Dialect("max_completion_tokens", "max_tokens") if own is None else _Dialect()
         super().__init__(name, sdk=openai, error=openai.OpenAIError, key=key, base_url=own, dialect=dialect)
         # A server of one's own often wants no key, but the client insists on one.
-        first = openai.AsyncOpenAI(api_key=key or "none", base_url=own, max_retries=0)
-        self._lanes = Lanes(first, lambda: first.copy(http_client=openai.DefaultAsyncHttpxClient()))
-        self._reply_type = _reply_type(openai)
+        http = _http(openai)
+        # Made once: to read the certificates costs more than all else in a client.
+        pool = partial(openai.DefaultAsyncHttpxClient, verify=http.create_ssl_context())
+        first = openai.AsyncOpenAI(api_key=key or "none", base_url=own, max_retries=0, http_client=pool())
+        self._lanes = Lanes(first, lambda: first.copy(http_client=pool()))
+        self._reply_type = http.Response
 
     async def _send(self, request: dict[str, Any], timeout_s: float) -> bytes:
         with self._lanes.lane() as client:
@@ -152,10 +156,10 @@ class OpenAIModel(HostedModel[_Dialect]):
         await self._lanes.aclose()
 
 
-def _reply_type(sdk: Any) -> Any:
-    """The class of a reply in the HTTP package that this version of the SDK stands on."""
+def _http(sdk: Any) -> Any:
+    """The HTTP package that this version of the SDK stands on."""
     client = next(kind for kind in sdk.DefaultAsyncHttpxClient.__mro__ if kind.__name__ == "AsyncClient")
-    return sys.modules[client.__module__.partition(".")[0]].Response
+    return sys.modules[client.__module__.partition(".")[0]]
 
 
 def make(name: str, *, base_url: str | None = None) -> OpenAIModel:
