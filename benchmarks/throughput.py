@@ -7,6 +7,9 @@ and the processor. Both bounds are told: an ideal that forgets the processor can
 Two processes are measured in two ways: each with waves of its own, from a common start to the end of both; and as
 ``emcoop run --workers 2``, from its beginning to its end, with what that adds: starting the workers, which import and
 load compiled rules, telling their parent, and joining their logs.
+
+Over real HTTP, to a server process of this machine by the ``openai`` adapter, most of the time is the HTTP client's:
+that is told beside the rest, with the server's own share of the processor.
 """
 
 from __future__ import annotations
@@ -23,13 +26,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.answering import answering
 from benchmarks.common import record, script, told
+from emcoop.core.compile import load_at_once
 from emcoop.core.memory import fewer_collections
 from emcoop.episode.setup import SeatConfig, Setup
 from emcoop.experiment.study import Study, play_episode
 from emcoop.experiment.workers import play_in_processes
 from emcoop.log.store import LogStore
 from emcoop.models.base import Model
+from emcoop.models.build import build
 from emcoop.models.scripted import ScriptedModel
 
 FLIGHT = 1000
@@ -40,7 +46,7 @@ STEPS = 20
 
 IDEAL_S = STEPS / 10 * ANSWER_S
 WARM = 200
-"""Episodes played before: the world's rules are compiled by then, and the log's dictionaries trained."""
+"""Episodes played before: the world's compiled rules are loaded by then, and the log's dictionaries trained."""
 
 PLAN = json.dumps({"reasoning": "", "task": "none", "actions": [{"action_type": "wait", "num_steps": 10}]})
 SETUP = Setup(
@@ -75,6 +81,7 @@ async def play_all(store: LogStore, seeds: Iterable[int], flight: int, model: Mo
             await play_episode(SETUP, seed, store, {"scripted": model})
 
     await asyncio.gather(*(work() for _ in range(flight)))
+    await model.aclose()
 
 
 def timed(store: LogStore, seeds: range, flight: int, model: Model) -> Spent:
@@ -85,10 +92,16 @@ def timed(store: LogStore, seeds: range, flight: int, model: Model) -> Spent:
     return Spent(time.perf_counter() - wall, time.process_time() - cpu)
 
 
+def warm(store: LogStore) -> None:
+    """Play the episodes that are not measured."""
+    load_at_once()
+    timed(store, range(-WARM, 0), 1, ScriptedModel(lambda *_: PLAN))
+
+
 def part(flight: int, first: int) -> None:
     """One of several processes: says that it is ready, waits for its start, and plays its waves."""
     with tempfile.TemporaryDirectory() as name, LogStore.open(Path(name) / "log.db") as store:
-        timed(store, range(-WARM, 0), 1, ScriptedModel(lambda *_: PLAN))
+        warm(store)
         print("ready", flush=True)
         sys.stdin.readline()
         timed(store, range(first, first + WAVES * flight), flight, ScriptedModel(answer))
@@ -129,11 +142,26 @@ def as_workers(processes: int) -> float:
         return time.perf_counter() - begun
 
 
+def over_http() -> tuple[Spent, float]:
+    """One wave against a server process by the openai adapter, and the processor's seconds that the server took."""
+    with (
+        answering(PLAN, ANSWER_S) as served,
+        tempfile.TemporaryDirectory() as name,
+        LogStore.open(Path(name) / "log.db") as store,
+    ):
+        warm(store)
+        model = build(f"openai:small@{served.url}", start=2 * FLIGHT, most=2 * FLIGHT)
+        spent = timed(store, range(FLIGHT), FLIGHT, model)
+        finished = [row for row in store.episodes() if row.seed >= 0 and row.outcome]
+        assert {row.outcome["limit"] for row in finished if row.outcome} == {"horizon"}, "a call has failed"
+    return spent, served.cpu_s
+
+
 def main() -> dict[str, float]:
     """Print and return the shares of the ideal throughput, what an episode costs, and the peak memory in MB."""
     sleeping, instant = ScriptedModel(answer), ScriptedModel(lambda *_: PLAN)
     with tempfile.TemporaryDirectory() as name, LogStore.open(Path(name) / "log.db") as store:
-        timed(store, range(-WARM, 0), 1, instant)
+        warm(store)
         alone = timed(store, range(-2 * WARM, -WARM), 1, instant)
         burst = timed(store, range(FLIGHT), FLIGHT, sleeping)
         steady = timed(store, range(FLIGHT, (1 + WAVES) * FLIGHT), FLIGHT, sleeping)
@@ -144,6 +172,7 @@ def main() -> dict[str, float]:
         ideal = WAVES * IDEAL_S
         bound = max(ideal, steady.cpu_s)
         two, workers = side_by_side(2), as_workers(2)
+        http, server_s = over_http()
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         episodes = WAVES * FLIGHT
         why = (
@@ -162,10 +191,16 @@ def main() -> dict[str, float]:
                    what="the same as `emcoop run --workers 2`, starting the workers and joining their logs included"),
             record("share_of_ideal_burst", IDEAL_S / burst.wall_s, "", more_is_better=True,
                    what=f"share of the ideal throughput, {FLIGHT} that begin at one moment, none after them"),
+            record("share_of_ideal_http", IDEAL_S / http.wall_s, "", more_is_better=True,
+                   what=f"the same {FLIGHT} over HTTP to a server process, by the openai adapter"),
             record("cpu_ms_per_episode", alone.cpu_s / WARM * 1e3, "ms",
                    what=f"the processor's time for one episode ({STEPS} steps, 4 decisions with prompts), alone"),
             record("cpu_ms_per_episode_flight", steady.cpu_s / episodes * 1e3, "ms",
                    what=f"the processor's time for one episode, {FLIGHT} in flight"),
+            record("cpu_ms_per_episode_http", http.cpu_s / FLIGHT * 1e3, "ms",
+                   what=f"the same over HTTP, {FLIGHT} in flight, the client's side (4 requests)"),
+            record("server_cpu_ms_per_episode", server_s / FLIGHT * 1e3, "ms",
+                   what="the same, the server's side"),
             record("peak_mb", memory, "MB", 1000, what="peak memory of the process"),
         )  # fmt: skip
     for figure in figures:
