@@ -52,6 +52,26 @@ def test_in_the_exchange_one_agent_holds_every_piece() -> None:
     assert "every piece" in full.make_env().warnings[0]
 
 
+def test_the_deaths_of_idle_mates_do_not_end_the_episode_of_who_plays_alone(tmp_path: Path) -> None:
+    team = Setup(env="ma-crafter", agents=3, env_options={"horizon": 250}, team=(SeatConfig(agent="noop"),))
+    solo = apply(team, ["solo"])
+    played(tmp_path, [solo], seeds=[0])
+    steps = events_of(tmp_path, solo, 0, "step")
+    died = [event.env_step for event in steps for fact in event.payload["events"] if fact["kind"] == "died"]
+    assert died
+    assert died[0] < len(steps)
+
+
+def test_only_the_rule_that_a_death_ends_the_episode_is_lifted_for_who_plays_alone() -> None:
+    team = Setup(env="ma-crafter", agents=2, env_options={"horizon": 250})
+    assert apply(team, ["solo"]).env_options == {"horizon": 250, "on_death": "continue"}
+    assert apply(team, ["solo:matched"]).env_options == {"horizon": 500, "on_death": "continue"}
+    respawning = team.model_copy(update={"env_options": {"on_death": "respawn"}})
+    assert apply(respawning, ["solo"]).env_options == {"on_death": "respawn"}
+    assert apply(team.model_copy(update={"agents": 1}), ["solo"]).env_options == {"horizon": 250}
+    assert apply(Setup(env="cube"), ["solo"]).env_options == {}
+
+
 @pytest.mark.parametrize("level", ["medium", "hard"])
 def test_where_one_agent_cannot_reach_the_goal_it_does_not_apply(level: str) -> None:
     with pytest.raises(NotApplicable, match=f"ma-crafter {level}: no team of 1 can reach collect_diamond"):

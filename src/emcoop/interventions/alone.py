@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from emcoop.core.errors import ConfigError, NotApplicable
@@ -16,17 +17,25 @@ def solo(setup: Setup, *, budget: Literal["own", "matched"] = "own") -> Setup:
     """The first seat plays the same world alone, under no protocol; the others stand in it and do nothing.
 
     ``solo`` has one agent's time; ``solo:matched`` as many agent-steps as the whole team: the horizon times its size.
+    Where the first death would end the episode, the others' does not: who stands still in MA-Crafter soon dies of it.
     """
     alone = reseat(setup, tuple(range(1, setup.agents)), lambda old: SeatConfig(agent="null"))
-    alone = alone.model_copy(update={"topology": "individual", "topology_options": {}})
+    options = {**setup.env_options, **_outliving(setup)}
+    alone = alone.model_copy(update={"topology": "individual", "topology_options": {}, "env_options": options})
     if budget == "own":
         return alone
     longer = setup.make_env().horizon * setup.agents
     limits = setup.limits
     if limits.max_steps is not None:
         limits = limits.model_copy(update={"max_steps": limits.max_steps * setup.agents})
-    changed = {"env_options": {**setup.env_options, "horizon": longer}, "limits": limits}
-    return alone.model_copy(update=changed)
+    return alone.model_copy(update={"env_options": {**options, "horizon": longer}, "limits": limits})
+
+
+def _outliving(setup: Setup) -> dict[str, object]:
+    """The environment's options with which an agent plays on after the death of its idle mates."""
+    level = setup.make_env().parameters().get("level")
+    ends = isinstance(level, Mapping) and level.get("on_death") == "end"
+    return {"on_death": "continue"} if ends and setup.agents > 1 else {}
 
 
 def alone(setup: Setup, *, view: Literal["both", "full", "half"] = "both", review: bool = False) -> Setup:
