@@ -137,6 +137,18 @@ def test_a_liar_names_the_next_agent_and_the_next_number() -> None:
     assert mislead("ASSIGN agent_2 block_9:left slot 0", 3) == "ASSIGN agent_0 block_10:left slot 1"
 
 
+@pytest.mark.parametrize("world", [{}, {"env": "ma-crafter", "level": "easy", "topology": "individual"}])
+def test_a_policy_does_not_take_feedback_on_cooperation_for_a_failure_of_its_own(
+    tmp_path: Path, world: dict[str, str]
+) -> None:
+    limits = {"limits": {"max_steps": 60}}
+    plain, told = team(**world, **limits), team("feedback", **world, **limits)
+    played(tmp_path, [plain, told], seeds=[0, 1])
+    for seed in (0, 1):
+        states = [[e.payload["state"] for e in events_of(tmp_path, cell, seed, "step")] for cell in (plain, told)]
+        assert states[0] == states[1]
+
+
 def test_feedback_tells_what_the_tasks_at_hand_lack(tmp_path: Path) -> None:
     spoken = team("feedback:spoken@0")
     played(tmp_path, [spoken], [0])

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from emcoop.agents.base import Agent, Decision, Role, Seat, View
 from emcoop.agents.null import Part
+from emcoop.agents.reference import COOPERATION
 from emcoop.core.config import StrictModel, load
 from emcoop.core.seeds import Stream
 from emcoop.core.types import (
@@ -151,7 +152,7 @@ def _failure(task: TaskId, value: TaskConstraints, missing: list[Constraint]) ->
     lacks = "; ".join(f"{kind.value} is short by {_lack(value, kind)}" for kind in missing)
     message = f"{task} needs {value.required} agents at once; in place: {where}; {lacks}."
     detail: dict[str, Json] = {"task": task, "required": value.required, "present": list[AgentId](present)}
-    return Failure(Phase.EXECUTION, Category.COORDINATION, "cooperation_feedback", message, detail)
+    return Failure(Phase.EXECUTION, Category.COORDINATION, COOPERATION, message, detail)
 
 
 def garble(content: str, share: float, stream: Stream) -> str:

@@ -7,6 +7,7 @@ tokens; what simulated time they take is for the episode's latency model to say.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -17,6 +18,9 @@ from emcoop.core.errors import ConfigError
 from emcoop.core.types import Interrupt, Json, Outgoing, Plan
 from emcoop.envs.base import Grounding, Progress
 from emcoop.envs.policy import HasPolicies, Policy
+
+COOPERATION = "cooperation_feedback"
+"""The code of what cooperation feedback (paper, equation 15) adds to an agent's step feedback."""
 
 
 class ReferenceAgent:
@@ -31,19 +35,25 @@ class ReferenceAgent:
         self._policy = policy
 
     async def plan(self, view: View) -> Decision[Plan]:
-        return Decision(self._policy.plan(view))
+        return Decision(self._policy.plan(_own(view)))
 
     async def speak(self, view: View) -> Decision[Outgoing | None]:
-        return Decision(self._policy.speak(view))
+        return Decision(self._policy.speak(_own(view)))
 
     async def interrupt(self, view: View) -> Decision[Interrupt]:
-        return Decision(self._policy.interrupt(view))
+        return Decision(self._policy.interrupt(_own(view)))
 
     def act(self, state: Any, action: BaseModel, progress: Progress) -> Grounding:
         return self._seat.env.ground(state, self._seat.agent, action, progress)
 
     def describe(self) -> Mapping[str, Json]:
         return {"name": self.name, "privileged": self.privileged, "options": dict(self._seat.options)}
+
+
+def _own(view: View) -> View:
+    """The view without cooperation feedback: policies do not read, and take every record for a failure of their own."""
+    own = tuple(failure for failure in view.feedback if failure.code != COOPERATION)
+    return view if len(own) == len(view.feedback) else replace(view, feedback=own)
 
 
 def _make(name: str, seat: Seat) -> ReferenceAgent:
