@@ -243,6 +243,17 @@ def test_cells_that_differ_in_an_option_only_are_told_apart() -> None:
     }
 
 
+def test_arms_of_several_teams_are_told_apart_by_the_team_that_each_is_for() -> None:
+    teams = [cell("a" * 16, "scripted", topology="debate"), cell("b" * 16, "scripted", topology="centralized")]
+    arms = [cell(name * 16, "scripted", interventions=["solo"], control=of * 16) for name, of in ("ca", "db", "ex")]
+    named = names_of(summarise([*teams, *arms]))
+    assert named["c" * 16] == "individual scripted +solo (for debate scripted)"
+    assert named["d" * 16] == "individual scripted +solo (for centralized scripted)"
+    assert named["e" * 16] == "individual scripted +solo #eeeeee"  # its team was not played
+    (alone,) = names_of(summarise([arms[0]])).values()
+    assert alone == "individual scripted +solo"
+
+
 def test_interventions_are_part_of_a_cells_name_and_make_no_reference() -> None:
     rows = summarise(
         [

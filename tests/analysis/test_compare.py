@@ -8,7 +8,7 @@ import pytest
 from tests.analysis.test_cells import record, setup
 from tests.metrics.fabricated import Script
 
-from emcoop.analysis.cells import EpisodeRecord
+from emcoop.analysis.cells import EpisodeRecord, names_of, summarise
 from emcoop.analysis.compare import arms, compare, pairwise
 from emcoop.analysis.gap import gaps
 from emcoop.analysis.influence import influence
@@ -51,6 +51,39 @@ def test_all_pairs_of_an_axis_are_those_that_differ_in_nothing_else() -> None:
     assert [(c.a_cell, c.b_cell) for c in found] == [("e1", "e2"), ("h1", "h2")]
     with pytest.raises(ConfigError, match="no two cells of this run differ in model alone"):
         pairwise(study(), "model")
+
+
+def test_settings_of_a_model_that_differ_are_a_part_of_its_name() -> None:
+    def asked(cell: str, topology: str, value: float, **options: float) -> list[EpisodeRecord]:
+        team = [{"agent": "llm", "model": "local:x", "options": {"max_tokens": 50, **options}}]
+        return episodes(cell, [value] * 4, topology=topology, team=team)
+
+    cold = [*asked("ic", "individual", 0.5, temperature=0.0), *asked("dc", "debate", 1.0, temperature=0.0)]
+    warm = [*asked("iw", "individual", 0.25, temperature=0.7), *asked("dw", "debate", 0.5, temperature=0.7)]
+    found = compare([*cold, *warm], "local:x temperature=0.7", "model=local:x temperature=0.0", ["progress"])
+    assert [(c.a_cell, c.b_cell, c.contrast.difference.mean) for c in found] == [
+        ("iw", "ic", -0.25),
+        ("dw", "dc", -0.5),
+    ]
+    pairs = pairwise([*cold, *warm], "topology", ["progress"])
+    assert [(c.a_cell, c.b_cell) for c in pairs] == [("ic", "dc"), ("iw", "dw")]  # never across settings
+    assert {row.model for row in summarise([*cold, *warm])} == {"local:x temperature=0.0", "local:x temperature=0.7"}
+    assert {row.model for row in summarise(cold)} == {"local:x"}
+
+
+def test_prompt_variants_are_an_axis_for_comparisons_and_a_part_of_the_name_in_tables() -> None:
+    def worded(cell: str, prompt: str) -> list[EpisodeRecord]:
+        return episodes(cell, [0.5] * 3, team=[{"agent": "llm", "model": "local:x", "options": {"prompt": prompt}}])
+
+    both = [*worded("f", "full"), *worded("s", "short")]
+    assert {(arm.axes["model"], arm.axes["prompt"]) for arm in arms(both)} == {
+        ("local:x", "full"),
+        ("local:x", "short"),
+    }
+    assert set(names_of(summarise(both)).values()) == {
+        "individual llm local:x prompt=full",
+        "individual llm local:x prompt=short",
+    }
 
 
 def test_selectors_name_values_axes_and_cells() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
+from emcoop.core.config import load
 from emcoop.core.errors import ConfigError
 from emcoop.experiment.matrix import Matrix, read_matrix, read_settings
 from emcoop.experiment.study import log_path, parse_seeds
@@ -76,6 +78,44 @@ def test_a_wrong_setting_is_named_with_the_mend(settings: list[str], said: str) 
 def test_options_that_nobody_takes_are_refused() -> None:
     with pytest.raises(ConfigError, match="scripted takes no options; volume would have no effect"):
         Matrix(env="cube", agent="scripted", options={"volume": 3}).own()
+
+
+def test_a_model_that_nobody_takes_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"agent scripted\+greedy takes no model; local:x would have no effect"):
+        Matrix(env="cube", agent=("scripted", "greedy"), model="local:x").own()
+    assert len(Matrix(env="cube", agent=("scripted", "llm"), model="local:x", references=()).own()) == 2
+
+
+def test_a_model_may_have_settings_of_its_own_as_a_value_of_its_axis(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "env: cube\nagents: 2\nagent: [llm, scripted+llm]\nreferences: []\n"
+        "options: {temperature: 0.0, max_tokens: 50}\n"
+        "model:\n  - local:x\n  - {name: local:x, options: {temperature: 0.7}}\n"
+        "exclude:\n  - {agent: llm, model: local:x temperature=0.7}\n"
+    )
+    matrix = read_matrix(path)
+    told = [(cell.agent_label, cell.seats()[1].model, cell.seats()[1].options) for cell in matrix.own()]
+    assert told == [
+        ("llm", "local:x", {"temperature": 0.0, "max_tokens": 50}),
+        ("scripted+llm", "local:x", {"temperature": 0.0, "max_tokens": 50}),
+        ("scripted+llm", "local:x", {"temperature": 0.7, "max_tokens": 50}),
+    ]
+    path.write_text(yaml.safe_dump(matrix.model_dump(mode="json")))
+    assert read_matrix(path) == matrix
+    with pytest.raises(ConfigError, match=r"unknown key 'model.0.*temperatur"):
+        load(Matrix, {"env": "cube", "agent": "llm", "model": {"name": "local:x", "temperatur": 1}}, "study")
+
+
+def test_a_reference_that_no_environment_has_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="references: cube has no policy 'orcale'; did you mean 'oracle'"):
+        Matrix(env="cube", references=("random", "orcale")).beside()
+    beside = Matrix(env=("cube", "maze"), agents=2, level="easy", references=("half-map", "noop")).beside()
+    assert [(cell.env, cell.agent_label) for cell in beside] == [
+        ("cube", "noop"),
+        ("maze", "half-map"),
+        ("maze", "noop"),
+    ]
 
 
 def test_a_matrix_file_is_strict(tmp_path: Path) -> None:

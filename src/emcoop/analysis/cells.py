@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from emcoop.analysis.seats import agent_of, models_of
 from emcoop.analysis.stats import Estimate, mean, rate
 from emcoop.analysis.words import printable
 from emcoop.core.types import Json
@@ -107,6 +108,8 @@ class Row:
     split: str
     error: str | None = None
     versions: tuple[str, ...] = ()
+    control: str = ""
+    """The cell without the interventions; the cell itself where there are none."""
 
     @property
     def group(self) -> tuple[str, str, int]:
@@ -149,6 +152,7 @@ class Row:
             "split": self.split,
             "error": self.error,
             "versions": list(self.versions),
+            "control": self.control,
         }
 
 
@@ -209,15 +213,15 @@ def summarise(records: Iterable[EpisodeRecord]) -> list[Row]:
         before = seeds.get(record.seed)
         if before is None or record.status == "finished" or before.status != "finished":
             seeds[record.seed] = record
-    rows = [_row(cell, [seeds[seed] for seed in sorted(seeds)]) for cell, seeds in cells.items()]
+    models = models_of({cell: next(iter(seeds.values())).setup for cell, seeds in cells.items()})
+    rows = [_row(cell, [seeds[seed] for seed in sorted(seeds)], models[cell]) for cell, seeds in cells.items()]
     return sorted(rows, key=_place)
 
 
-def _row(cell: str, records: Sequence[EpisodeRecord]) -> Row:
+def _row(cell: str, records: Sequence[EpisodeRecord], model: str) -> Row:
     """`records` has one entry per seed, in the order of the seeds."""
     setup = records[0].setup
     team: Sequence[Mapping[str, Json]] = setup.get("team") or ()
-    models = dict.fromkeys(str(seat["model"]) for seat in team if seat.get("model"))
     finished = [record for record in records if record.status == "finished"]
     failed = [record for record in records if record.status == "failed"]
     known = [record.metrics["success"] for record in finished if record.metrics.get("success") is not None]
@@ -229,7 +233,7 @@ def _row(cell: str, records: Sequence[EpisodeRecord]) -> Row:
         agents=int(setup.get("agents", 0)),
         topology=printable(str(setup.get("topology", "?"))),
         agent=printable("+".join(dict.fromkeys(agent_of(seat, bool(setup.get("interventions"))) for seat in team))),
-        model=printable("+".join(models)) or None,
+        model=printable(model) or None,
         interventions=tuple(printable(str(name)) for name in setup.get("interventions") or ()),
         n=len(finished),
         failed=len(failed),
@@ -244,17 +248,8 @@ def _row(cell: str, records: Sequence[EpisodeRecord]) -> Row:
         split="+".join(sorted({record.split for record in records})),
         error=next((record.error for record in failed if record.error), None),
         versions=tuple(dict.fromkeys(record.version for record in finished if record.version)),
+        control=str(setup.get("control") or cell),
     )
-
-
-def agent_of(seat: Mapping[str, Json], changed: bool) -> str:
-    """Who sits in a seat; in a cell that interventions have changed, who sat there before they wrapped it."""
-    options = seat.get("options") or {}
-    kept = {"composite": "base", "altered": "inner"}.get(str(seat.get("agent"))) if changed else None
-    inner = options.get(kept) if kept else None
-    if isinstance(inner, Mapping):
-        return agent_of(inner, changed)
-    return str(seat.get("agent", "?"))
 
 
 def _estimate(records: Sequence[EpisodeRecord], name: str) -> Estimate:
@@ -305,14 +300,26 @@ def to_json(rows: Sequence[Row]) -> dict[str, Json]:
 def names_of(rows: Sequence[Row]) -> dict[str, str]:
     """A short name for each cell inside its group: topology, agent, model and interventions.
 
-    Where two would be alike, the beginning of the cell's own name is added.
+    Where two would be alike, that of the team is added without which the cell would not be (its control, such as the
+    team that one agent alone is compared with); where that tells nothing, the beginning of the cell's own name.
     """
     plain = {
         row.cell: " ".join(filter(None, (row.topology, row.agent, row.model, *(f"+{i}" for i in row.interventions))))
         for row in rows
     }
-    count = Counter((row.group, plain[row.cell]) for row in rows)
-    return {
-        row.cell: plain[row.cell] + (f" #{row.cell[:6]}" if count[row.group, plain[row.cell]] > 1 else "")
+    beside = {
+        row.cell: f"{plain[row.cell]} (for {plain[row.control]})"
         for row in rows
+        if row.interventions and row.control in plain
     }
+    alike = Counter((row.group, plain[row.cell]) for row in rows)
+    told = Counter((row.group, beside.get(row.cell)) for row in rows)
+
+    def name(row: Row) -> str:
+        if alike[row.group, plain[row.cell]] == 1:
+            return plain[row.cell]
+        if row.cell in beside and told[row.group, beside[row.cell]] == 1:
+            return beside[row.cell]
+        return f"{plain[row.cell]} #{row.cell[:6]}"
+
+    return {row.cell: name(row) for row in rows}

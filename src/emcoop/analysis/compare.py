@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from emcoop.analysis.cells import EpisodeRecord, agent_of
+from emcoop.analysis.cells import EpisodeRecord
 from emcoop.analysis.contrasts import Contrast, adjust, contrast, paired
 from emcoop.analysis.power import seeds_to_tell_apart
+from emcoop.analysis.seats import agent_of, models_of
 from emcoop.analysis.words import printable
 from emcoop.core.canonical import content_hash
 from emcoop.core.config import nearest
@@ -23,6 +24,9 @@ MEASURES = ("success", "progress", "M1", "M4", "M6", "M9", "M10", "M13", "M15", 
 """What is compared unless other metrics are named."""
 
 AXES = ("env", "level", "agents", "topology", "agent", "model", "prompt", "intervention")
+OWN_AXES = ("prompt",)
+"""Options of an agent that are an axis of their own."""
+
 NONE = "none"
 _OWN = {"env", "level", "agents", "topology", "topology_options", "team", "interventions", "control"}
 
@@ -76,11 +80,43 @@ def arms(records: Iterable[EpisodeRecord]) -> list[Arm]:
     for record in records:
         if record.status == "finished":
             cells.setdefault(record.cell, []).append(record)
-    return [_arm(cell, found) for cell, found in cells.items()]
+    models = models_of({cell: found[0].setup for cell, found in cells.items()}, besides=OWN_AXES)
+    return [
+        _arm(
+            cell,
+            found[0].setup,
+            models[cell],
+            values={record.seed: record.metrics for record in found},
+            versions=frozenset(record.version for record in found),
+        )
+        for cell, found in cells.items()
+    ]
 
 
-def _arm(cell: str, records: Sequence[EpisodeRecord]) -> Arm:
-    setup = records[0].setup
+def cells_of(text: str, setups: Mapping[str, Mapping[str, Json]]) -> list[str]:
+    """The cells of these (name -> set-up) that a selector fits, see `parse_selector`; all for an empty one.
+
+    Raises ConfigError for what no cell has, naming the nearest, and where none has all of it.
+    """
+    if not text:
+        return list(setups)
+    models = models_of(setups, besides=OWN_AXES)
+    known = [_arm(cell, setup, models[cell], values={}, versions=frozenset()) for cell, setup in setups.items()]
+    wanted = parse_selector(text, known)
+    found = [arm.cell for arm in known if _fits(arm, wanted)]
+    if not found:
+        raise ConfigError(f"{text!r}: no cell of this run has all of it")
+    return found
+
+
+def _arm(
+    cell: str,
+    setup: Mapping[str, Json],
+    model: str,
+    *,
+    values: Mapping[int, Mapping[str, float | None]],
+    versions: frozenset[str],
+) -> Arm:
     team: Sequence[Mapping[str, Any]] = setup.get("team") or ()
     changed = bool(setup.get("interventions"))
     prompts = dict.fromkeys(
@@ -92,7 +128,7 @@ def _arm(cell: str, records: Sequence[EpisodeRecord]) -> Arm:
         "agents": str(setup.get("agents", "?")),
         "topology": str(setup.get("topology", "?")),
         "agent": "+".join(dict.fromkeys(agent_of(seat, changed) for seat in team)),
-        "model": "+".join(dict.fromkeys(str(seat["model"]) for seat in team if seat.get("model"))) or NONE,
+        "model": model or NONE,
         "prompt": "+".join(prompts) or NONE,
         "intervention": ",".join(map(str, setup.get("interventions") or ())) or NONE,
     }
@@ -103,8 +139,8 @@ def _arm(cell: str, records: Sequence[EpisodeRecord]) -> Arm:
         rest=content_hash({key: value for key, value in setup.items() if key not in _OWN}),
         world=content_hash([setup.get("env_options") or {}, setup.get("limits") or {}]),
         team=content_hash([team, setup.get("topology_options") or {}]),
-        values={record.seed: record.metrics for record in records},
-        versions=frozenset(record.version for record in records),
+        values=values,
+        versions=versions,
     )
 
 
@@ -122,7 +158,7 @@ def parse_selector(text: str, known: Sequence[Arm]) -> dict[str, str]:
                 raise ConfigError(f"{part!r}: no cell of this run has this {axis}; {nearest(value, values)}")
             wanted[axis] = value
             continue
-        if equals and "intervention" not in _axes_with(part, known):
+        if equals and not _axes_with(part, known):
             raise ConfigError(f"{part!r}: no axis {axis!r}; {nearest(axis, AXES)}")
         wanted.update(_bare(part, known))
     if not wanted:

@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from emcoop.analysis.cells import EpisodeRecord, agent_of, read_record
+from emcoop.analysis.cells import EpisodeRecord, read_record
+from emcoop.analysis.seats import agent_of
 from emcoop.core.errors import ConfigError, MissingDependency
 from emcoop.core.types import Json
 from emcoop.log.reader import LogReader

@@ -68,11 +68,24 @@ class Exclude(StrictModel):
         return all(axes[name] in values for name, values in self if values)
 
 
+class Tuned(StrictModel):
+    """A model with options for the agents that play with it, beside those of all (`Matrix.options`) and over them."""
+
+    name: str
+    options: dict[str, Any] = Field(min_length=1)
+
+    def __str__(self) -> str:
+        """As rules and tables name it: ``openai:gpt-4o-mini temperature=0.2``."""
+        return " ".join((self.name, *(f"{key}={value}" for key, value in sorted(self.options.items()))))
+
+
 class Matrix(StrictModel):
     """Every combination of the axes is a cell. A YAML file holds the same keys.
 
-    `agent` names who plays, or one agent for each seat (``llm+scripted``). `prompt` are prompt variants, `intervention`
-    values are one intervention, several in order (a list), or ``none``. `exclude` leaves combinations out.
+    `agent` names who plays, or one agent for each seat (``llm+scripted``). A `model` is a name, or a name with options
+    of its own (``{name: openai:gpt-4o-mini, options: {temperature: 0.2}}``). `prompt` are prompt variants,
+    `intervention` values are one intervention, several in order (a list), or ``none``. `exclude` leaves combinations
+    out.
 
     `set` has dotted keys of a set-up, such as ``limits.max_tokens``, `env_options` the options of environments by
     their names (``ma-crafter: {mobs: cows}``), `options` goes to the agents of a team that take any. `interventions`
@@ -86,7 +99,7 @@ class Matrix(StrictModel):
     agents: Numbers = (3,)
     topology: Texts = ("individual",)
     agent: Texts = ("scripted",)
-    model: Annotated[tuple[str | None, ...], BeforeValidator(_listed)] = (None,)
+    model: Annotated[tuple[str | Tuned | None, ...], BeforeValidator(_listed)] = (None,)
     prompt: Annotated[tuple[str | None, ...], BeforeValidator(_listed)] = (None,)
     intervention: Annotated[tuple[Texts, ...], BeforeValidator(_listed)] = ((NONE,),)
     exclude: tuple[Exclude, ...] = ()
@@ -127,17 +140,22 @@ class Matrix(StrictModel):
         return tuple(dict.fromkeys(f"arm {arm}: {reason}" for arm, reason in arms if isinstance(reason, str)))
 
     def beside(self) -> tuple[Setup, ...]:
-        """The cells of the reference teams, without those that the axes have anyway."""
+        """The cells of the reference teams, without those that the axes have anyway. Raises ConfigError."""
         own = {cell.cell for cell in self.own()}
         worlds = dict.fromkeys((axes["env"], axes["level"], axes["agents"]) for axes in self._combinations())
         names = dict.fromkeys((*self.references, *(arm for arm in self.arms if arm not in ARMS)))
-        found = {}
+        found, shipped = {}, dict.fromkeys(REFERENCES)
         for (env, level, agents), agent in product(worlds, names):
             world = {key: value for key, value in self._settings_of(env).items() if key in ("env_options", "limits")}
             axes = {"env": env, "level": level, "agents": agents, "team": (SeatConfig(agent=agent),)}
             cell = load(Setup, {**world, **axes}, "set")
-            if cell.cell not in own and (agent in self.arms or _ships(cell, agent)):
+            policies = _policies(cell)
+            shipped.update(policies)
+            if cell.cell not in own and (agent in self.arms or agent in policies):
                 found[cell.cell] = cell
+        for name in self.references:
+            if name not in shipped:
+                raise ConfigError(f"references: {self.label} has no policy {name!r}; {nearest(name, shipped)}")
         return tuple(found.values())
 
     def study(self) -> Study:
@@ -149,6 +167,10 @@ class Matrix(StrictModel):
         for arm in self.arms:
             if arm not in known:
                 raise ConfigError(f"arms: unknown arm {arm!r}; {nearest(arm, known)}")
+        who = "+".join(dict.fromkeys(self.agent))
+        models = [model for model in self.model if model is not None]
+        if models and all(name in PLAIN for name in who.split("+")):
+            raise ConfigError(f"agent {who} takes no model; {models[0]} would have no effect without --agent llm")
         for env in self.env_options:
             if env not in self.env:
                 raise ConfigError(f"env_options: {env!r} is not among the environments; {nearest(env, self.env)}")
@@ -164,7 +186,7 @@ class Matrix(StrictModel):
         names = ("env", "level", "agents", "topology", "agent", "model", "prompt", "intervention")
         for values in product(*(getattr(self, name) for name in names)):
             axes = dict(zip(names, values, strict=True))
-            shown = {**axes, "intervention": "+".join(axes["intervention"])}
+            shown = {**axes, "intervention": "+".join(axes["intervention"]), "model": _label(axes["model"])}
             if not any(rule.fits(shown) for rule in self.exclude):
                 yield axes
 
@@ -198,17 +220,25 @@ class Matrix(StrictModel):
         changes = (*self.interventions, *(name for name in axes["intervention"] if name != NONE))
         return apply(load(Setup, {**data, **world, "team": team}, "set"), changes)
 
-    def _seat(self, name: str, model: str | None, prompt: str | None) -> SeatConfig:
+    def _seat(self, name: str, model: str | Tuned | None, prompt: str | None) -> SeatConfig:
         if name in PLAIN:
             return SeatConfig(agent=name)
-        options = {**self.options, "prompt": prompt} if prompt is not None and name == "llm" else self.options
+        options = self.options
+        if isinstance(model, Tuned):
+            options, model = {**options, **model.options}, model.name
+        if prompt is not None and name == "llm":
+            options = {**options, "prompt": prompt}
         return SeatConfig(agent=name, model=None if name == "replayed" else model, options=options)
 
 
-def _ships(cell: Setup, policy: str) -> bool:
-    """Whether the cell's world has this reference policy; one that lacks a floor or a ceiling is played without."""
+def _label(model: str | Tuned | None) -> str | None:
+    return str(model) if isinstance(model, Tuned) else model
+
+
+def _policies(cell: Setup) -> dict[str, None]:
+    """The reference policies of the cell's world; one that lacks a floor or a ceiling is played without."""
     env = cell.make_env()
-    return isinstance(env, HasPolicies) and policy in env.policies()
+    return dict.fromkeys(env.policies() if isinstance(env, HasPolicies) else ())
 
 
 def _tree(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -263,6 +293,8 @@ def without_idle_rules(matrix: Matrix) -> Matrix:
 def _values(matrix: Matrix, name: str) -> Sequence[object]:
     """The values of an axis as rules name them."""
     axis: Sequence[Any] = getattr(matrix, name)
+    if name == "model":
+        return [_label(value) for value in axis]
     return ["+".join(value) for value in axis] if name == "intervention" else axis
 
 
