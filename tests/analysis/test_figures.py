@@ -17,13 +17,15 @@ from emcoop.core.errors import MissingDependency
 TOPOLOGIES = ("individual", "centralized")
 
 
-def rows(*topologies: str, agent: str = "scripted", **more: float) -> list[Row]:
+def rows(*topologies: str, agent: str = "scripted", changed: tuple[str, ...] = (), **more: float) -> list[Row]:
     """One cell for each topology, of three episodes in which every metric is a half."""
     found = []
     for topology in topologies:
         setup = {"env": "cube", "level": "hard", "agents": 3, "topology": topology, "team": [{"agent": agent}]}
+        setup["interventions"] = list(changed)
         metrics = {**dict.fromkeys((*AXES, "M1", "M6"), 0.5), "M9": 8.0, "M10": 2.0, "success": 1.0, **more}
-        found += [record(topology, seed, setup=setup, metrics=metrics) for seed in range(3)]
+        cell = "+".join((topology, agent, *changed))
+        found += [record(cell, seed, setup=setup, metrics=metrics) for seed in range(3)]
     return summarise(found)
 
 
@@ -53,8 +55,28 @@ def test_one_team_alone_has_no_figure_and_teams_are_called_by_what_sets_them_apa
     assert figures(rows("debate")) == []
     assert list(series_of(rows(*TOPOLOGIES)).values()) == list(TOPOLOGIES)
     two = [*rows("debate"), *rows("debate", agent="llm")]
-    two = [two[0], two[1].__class__(**{**two[1].__dict__, "cell": "other"})]
     assert list(series_of(two).values()) == ["scripted", "llm"]
+
+
+def test_arms_beside_the_teams_do_not_take_the_picture_of_the_topologies_away() -> None:
+    pytest.importorskip("vl_convert")
+    arms = [row for k in range(1, 5) for row in rows(*TOPOLOGIES, changed=(f"loss:0.{k}",))]
+    radar, bars = figures([*rows(*TOPOLOGIES), *arms])
+    for figure in (radar, bars):
+        assert set(TOPOLOGIES) <= set(texts(figure.svg))
+        assert "loss" not in figure.svg
+        assert "an intervention has changed are left out" in figure.caption
+    few = figures([*rows(*TOPOLOGIES), *rows(*TOPOLOGIES, changed=("silence",))])
+    assert "individual silence" in texts(few[0].svg)
+    assert "left out" not in few[0].caption
+
+
+def test_too_many_teams_for_one_picture_are_told_instead_of_drawn() -> None:
+    many = rows(*(f"graph-{k}" for k in range(9)))
+    (figure,) = figures(many)
+    assert figure.svg == ""
+    assert "Not drawn: more than 8 teams" in figure.caption
+    assert "Not drawn: more than 8 teams" in page(many)
 
 
 def test_a_name_from_a_log_is_text_in_a_figure_and_nothing_comes_from_outside() -> None:

@@ -203,6 +203,8 @@ def test_the_timeline_has_a_bar_for_every_stay_and_a_mark_for_every_message(read
     assert sum(tag == "rect" for tag, _ in shown.tags) == 4
     assert sum(tag == "path" for tag, _ in shown.tags) == 2
     assert "agent_0: reason, 0.00 to 1.00 s" in shown.words
+    *_, last = [values for tag, values in shown.tags if tag == "text"]
+    assert last["text-anchor"] == "end"  # the last time ends where the picture does
 
 
 def test_a_dot_stands_at_its_mean_and_its_bar_spans_the_interval() -> None:
@@ -213,6 +215,14 @@ def test_a_dot_stands_at_its_mean_and_its_bar_spans_the_interval() -> None:
     bars = [values for tag, values in shown.tags if tag == "line" and values["class"] == "bar"]
     assert dots == [350.0, 210.0]
     assert [(bar["x1"], bar["x2"]) for bar in bars] == [("280.0", "490.0")]
+
+
+def test_long_names_in_a_chart_are_told_apart_and_have_the_room_they_take() -> None:
+    names = [f"individual scripted+null +solo:matched (for {team} scripted)" for team in ("debate", "centralized")]
+    shown = Page(dot_chart("success", [Point(name, Estimate(0.5, 0.5, 0.5, 4)) for name in names]))
+    assert set(names) <= set(shown.words)
+    right_ends = [float(v["x"] or "") for tag, v in shown.tags if tag == "text" and v.get("text-anchor") == "end"]
+    assert right_ends[0] >= 7 * max(map(len, names))  # a letter of 12 pixels takes about 7
 
 
 def test_a_chart_of_undefined_or_zero_values_still_draws() -> None:

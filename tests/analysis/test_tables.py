@@ -1,5 +1,6 @@
 """What the tables show, rendered as text at 80 and 100 columns."""
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -7,7 +8,7 @@ from rich.console import Console, RenderableType
 
 from emcoop.analysis.cells import EpisodeRecord, Row, split_of, summarise
 from emcoop.analysis.stats import Estimate
-from emcoop.analysis.table import metric_tables, outcome_table
+from emcoop.analysis.table import metric_tables, outcome_table, spent
 from emcoop.analysis.words import interval, limits, number, printable, ranges
 from emcoop.metrics import PAPER, metric_order
 
@@ -106,6 +107,18 @@ def test_extras_can_be_shown_as_well(rows: list[Row]) -> None:
     text = render(metric_tables(rows, ["steps", "cost_usd"]), 80)
     assert "environment steps" in text
     assert "cost (USD)" in text
+
+
+def test_what_all_episodes_used_is_told_with_those_of_unknown_price() -> None:
+    def costing(calls: float, *usd: float | None) -> list[Row]:
+        records = [episode("debate", "llm", seed) for seed in range(len(usd))]
+        used = [{**r.metrics, "model_calls": calls, "cost_usd": u} for r, u in zip(records, usd, strict=True)]
+        return summarise(replace(r, metrics=m) for r, m in zip(records, used, strict=True))
+
+    told = "40 model calls, 48,000 tokens in, 1,380 out, $1.25 and episodes of unknown price (1)"
+    assert spent(costing(10.0, 1.0, 0.25, None, 0.0)) == told
+    assert spent(costing(0.0, 0.0, 0.0)) == "no language model was called"
+    assert spent(costing(0.0, 0.5)).endswith("$0.50")  # of messages that cost money
 
 
 def test_no_rows_give_an_empty_page() -> None:

@@ -43,6 +43,12 @@ def test_run_prints_one_row_per_cell_with_intervals_and_references_apart(run: tu
     assert [r["agent"] for r in document["references"]] == ["random", "noop", "oracle"]
 
 
+def test_a_sweep_takes_no_other_change_of_the_episode(run: tuple[Path, dict[str, Any]]) -> None:
+    for option in (("--at", "3"), ("--swap", "agent_0=noop"), ("--drop", "1")):
+        _, told = emcoop("fork", str(run[0]), "1", "--sweep", "oracle", *option, code=1)
+        assert "--sweep goes over all steps" in told
+
+
 def test_report_prints_the_same_and_writes_a_page(run: tuple[Path, dict[str, Any]]) -> None:
     folder, document = run
     out, _ = emcoop("report", str(folder), "--json")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from emcoop.cli import comparing, decomposing, explaining, forking, reporting, running
-from emcoop.core.errors import ConfigError
+from emcoop.cli import comparing, decomposing, explaining, forking, replaying, reporting, running
+from emcoop.core.errors import CapReached, ConfigError, UnknownName
 from emcoop.experiment.matrix import Matrix, read_matrix
-from emcoop.experiment.study import play
+from emcoop.experiment.study import Caps, check, play
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -105,8 +105,44 @@ def test_decompose_plays_the_swaps_and_names_the_seat(run: Path, capsys: pytest.
     shapley = {e["factors"][0]: e["mean"] for e in found["shapley"]}
     assert max(shapley, key=lambda name: shapley[name]) == "agent_2"
     assert sum(shapley.values()) == pytest.approx(found["all"]["mean"] - found["base"]["mean"])
-    with pytest.raises(ConfigError, match="0 cells begin with 'zz'"):
+    with pytest.raises(ConfigError, match="'zz': no cell of this run has it"):
         decomposing.decomposition(run, "zz", **where, jobs=1, json=True)
+
+
+def test_a_cell_is_named_by_what_it_is(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    how: dict[str, Any] = {"by": "seats", "seat": None, "source": "oracle", "metric": "steps", "seeds": "dev:3"}
+    decomposing.decomposition(run, "level=hard,incompetent@2", **how, jobs=2, json=False)
+    shown = capsys.readouterr().out
+    for title in ("oracle instead, alone", "main effect", "interaction", "Shapley value"):
+        assert title in shown
+    with pytest.raises(ConfigError, match=r"cells of .* fit 'hard': .* cube hard x3 individual scripted; .*name one"):
+        decomposing.decomposition(run, "hard", **how, jobs=2, json=False)
+    with pytest.raises(ConfigError, match="no cell of this run has all of it"):
+        decomposing.decomposition(run, "individual,incompetent@2", **how, jobs=2, json=False)
+    explaining.explain(run, "centralized,none", 20, json=True)
+    assert [item["name"] for item in printed(capsys)["cells"]] == ["cube hard, 3 agents: centralized scripted"]
+    replaying.replay(run, None, verify=False, export=None, json=False)
+    listed = capsys.readouterr().out
+    for shown in ("cube hard x3  centralized", "+incompetent@2"):
+        assert shown in listed
+    assert "…" not in listed
+
+
+def test_a_decomposition_keeps_to_its_caps_and_keeps_answers(tmp_path: Path) -> None:
+    model = "scripted:tests.experiment.test_answers:waiting"
+    matrix = Matrix(env="cube", agents=2, agent="llm", model=model, seeds="0-1", set={"limits.max_steps": 10})
+    assert asyncio.run(play(matrix.study(), tmp_path)) == []
+    how: dict[str, Any] = {"by": "seats", "seat": None, "source": "null", "metric": "progress", "seeds": None}
+    with pytest.raises(CapReached, match=r"the cap of 1 tokens is reached: .* 6 of 8 episodes were not begun"):
+        decomposing.decomposition(tmp_path, "llm,none", **how, jobs=1, json=True, caps=Caps(tokens=1))
+    kept = tmp_path / "answers.db"
+    decomposing.decomposition(tmp_path, "llm,none", **how, jobs=1, json=True, cache=kept)
+    assert kept.stat().st_size > 0
+
+
+def waiting(*asked: object) -> str:
+    """A language model that waits."""
+    return json.dumps({"reasoning": "", "task": "none", "actions": [{"action_type": "wait", "num_steps": 5}]})
 
 
 def test_seeds_without_a_value_are_told_and_a_second_look_is_sent_to_other_seeds(
@@ -163,20 +199,31 @@ def test_forks_are_played_once_and_their_options_are_checked(run: Path, capsys: 
         ((None, ["agent_1=noop"], 1, None, None), "goes with --at"),
         ((3, ["agent_1"], None, None, None), "SEAT=AGENT"),
         ((None, [], None, "3", None), "MESSAGE=SECONDS"),
+        ((None, [], None, "3=0", None), "a delay needs seconds above 0"),
+        ((None, [], None, None, "3="), "a rewrite needs a text"),
     ):
         with pytest.raises(ConfigError, match=said):
             forking.fork_of(*options)
 
 
+def test_a_sweep_by_nobody_is_refused_even_of_an_episode_that_was_won(run: Path) -> None:
+    with pytest.raises(UnknownName, match="unknown agent 'orcle'; did you mean 'oracle'"):
+        forking.sweep(run, 1, "orcle", json=True)
+    assert not list(run.rglob("no-return-1-orcle.json"))
+
+
 def test_the_report_tells_contrasts_failures_and_how_to_play_again(run: Path) -> None:
-    (run / "run.yaml").write_text("env: cube\n")
+    (run / "run.yaml").write_text("env: cube\nlevel: <hard>\n")
     reporting.show(run, json=True)
     page, plain = (run / "report.html").read_text(), (run / "report.md").read_text()
     for text in (page, plain):
         assert "contrasts differ beyond chance" in text
         assert "while agents 0 and 1 stood at block" in text
         assert "emcoop 0." in text
-    assert "emcoop run" in page
+        assert "no language model was called" in text
+    assert f"emcoop run {run / 'run.yaml'} --out {run}" in page
+    assert "<pre>env: cube\nlevel: &lt;hard&gt;</pre>" in page  # whoever has the page alone can play it again
+    assert "\n    env: cube\n    level: <hard>\n" in plain
     assert "M13: individual - centralized (cube hard, 3 agents)" in page
     assert "Which constraints fell short" in page
 
@@ -187,6 +234,17 @@ def test_every_example_expands_and_can_be_estimated(name: str, tmp_path: Path) -
     study = matrix.study()
     assert len(study.cells) >= 3
     assert {cell.env for cell in study.cells} <= set(matrix.env)
+
+
+def test_the_study_of_the_documentation_can_be_played_as_it_is_written(tmp_path: Path) -> None:
+    page = (EXAMPLES.parent / "docs" / "experiments.md").read_text()
+    path = tmp_path / "study.yaml"
+    path.write_text(page.partition("```yaml\n")[2].partition("```")[0])
+    study = read_matrix(path).study()
+    assert {cell.env for cell in study.cells} == {"cube", "ma-crafter"}
+    asked = {seat.options["temperature"] for cell in study.cells for seat in cell.team if seat.agent == "llm"}
+    assert asked == {0.2, 1.0}
+    assert check(study) == []
 
 
 def test_a_million_cells_and_caps_below_the_estimate_ask_for_yes(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from tests.models.faulty import FaultyServer
 from emcoop.cli.running import How, merge_shards, play_into
 from emcoop.core.errors import CapReached, ConfigError
 from emcoop.core.types import Usage
-from emcoop.experiment.matrix import Matrix
-from emcoop.experiment.merge import merge, shards_of, unfinished
+from emcoop.experiment.matrix import Matrix, read_matrix
+from emcoop.experiment.merge import MATRIX, merge, shards_of, unfinished
 from emcoop.experiment.parts import Shard
 from emcoop.experiment.study import Caps, Progress, Study, log_path, parse_seeds, play
 from emcoop.log.reader import LogReader
@@ -128,6 +128,22 @@ def test_a_merge_tells_of_shards_that_were_not_played_to_their_end(
     merge_shards(tmp_path, json=True)
     assert "not finished" not in capsys.readouterr().err
     assert len(finished(tmp_path)) == 6
+
+
+def test_a_merged_run_keeps_its_matrix_and_says_which_shards_had_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix = Matrix(env="cube", seeds="0-3", references=())
+    for shard in (Shard(0, 3), Shard(1, 3), Shard(2, 3)):
+        play_into(matrix.study(), matrix, tmp_path / shard.folder, How(shard=shard))
+    merge_shards(tmp_path, json=True)
+    assert read_matrix(tmp_path / MATRIX) == matrix
+    assert "warning" not in capsys.readouterr().err
+    assert f"emcoop run {tmp_path / MATRIX}" in (tmp_path / "report.html").read_text()
+    shorter = matrix.model_copy(update={"seeds": "0-1"})
+    play_into(shorter.study(), shorter, tmp_path / "shards" / "1-of-3", How(shard=Shard(1, 3)))
+    merge_shards(tmp_path, json=True)
+    assert "different axes, seeds or options: 0/3, 2/3; 1/3" in capsys.readouterr().err
 
 
 def test_missing_shards_are_named(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from emcoop.analysis.cells import Row, names_of, split_references
 from emcoop.analysis.compare import DEFICITS, Comparison
 from emcoop.analysis.svg import text
-from emcoop.analysis.table import seeds_of
+from emcoop.analysis.table import seeds_of, spent
 from emcoop.analysis.words import interval, number, printable
 from emcoop.core.errors import ConfigError
 from emcoop.metrics import PAPER
@@ -31,13 +31,14 @@ class Told:
 @dataclass(frozen=True)
 class Answers:
     """`contrasts` are of topologies under matched conditions, or `note` why there are none; `failures` the first of
-    each cell; `version` what played, `command` how to play it again."""
+    each cell; `version` what played, `command` how to play it again, and `study` the file that it names."""
 
     contrasts: tuple[Comparison, ...] = ()
     failures: tuple[Told, ...] = ()
     version: str = ""
     command: str = ""
     note: str = ""
+    study: str = ""
 
 
 def sections(rows: Sequence[Row], answers: Answers) -> list[str]:
@@ -63,9 +64,13 @@ def sections(rows: Sequence[Row], answers: Answers) -> list[str]:
             parts.append("</ul>")
     if answers.command:
         parts.append(f"<h2>Again</h2><p>Played by {text(answers.version)}:</p><pre>{text(answers.command)}</pre>")
+    if answers.study:
+        lines = "\n".join(text(line) for line in answers.study.splitlines())
+        parts.append(f"<details><summary>{_STUDY}</summary><pre>{lines}</pre></details>")
     return parts
 
 
+_STUDY = "The file that this names, with all its values"
 _HOW = "Paired by seed; 95 % BCa interval; sign-flip permutation test, Holm over the conditions of each metric."
 
 
@@ -126,7 +131,7 @@ def write_markdown(rows: Sequence[Row], answers: Answers, path: Path, title: str
     own, references = split_references(rows)
     names = names_of(rows)
     shown = ("success", "progress", *PAPER, *DEFICITS)
-    lines = [f"# {title}", "", f"{sum(r.n for r in rows)} finished episodes; {seeds_of(rows)}.", ""]
+    lines = [f"# {title}", "", f"{sum(r.n for r in rows)} finished episodes; {seeds_of(rows)}; {spent(rows)}.", ""]
     lines += [_row(["task", "team", "n", *shown]), _row(["---"] * (3 + len(shown)))]
     for row in [*own, *references]:
         team = f"{row.role}: {names[row.cell]}" if row.role else names[row.cell]
@@ -145,6 +150,8 @@ def write_markdown(rows: Sequence[Row], answers: Answers, path: Path, title: str
             lines.append(f"- {_escaped(names.get(told.cell, told.cell))}, seed {told.seed}: {_escaped(told.sentence)}")
     if answers.command:
         lines += ["", "## Again", "", f"Played by {_escaped(answers.version)}:", "", f"    {answers.command}"]
+    if answers.study:
+        lines += ["", f"{_STUDY}:", "", *(f"    {printable(line)}" for line in answers.study.splitlines())]
     try:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as error:

@@ -30,8 +30,14 @@ GREY = "#8888"
 MOST_SERIES = len(MORE_COLOURS)
 """With more teams in one condition a radar cannot be read, and none is drawn."""
 
+_LEFT_OUT = " Teams that an intervention has changed are left out here; the tables have them."
+_TOO_MANY = f"Not drawn: more than {MOST_SERIES} teams in one picture cannot be told apart. The tables have them."
+
 RADAR = 150
 """Pixels from side to side of a radar's plane, labels not counted."""
+
+HEADING = 170
+"""Pixels that the heading of bars takes."""
 
 AXES: Mapping[str, str] = {
     "success": "success",
@@ -50,7 +56,7 @@ BARS: Mapping[str, str] = {"M1": "decision overhead per step", "M6": "messages"}
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One picture: its heading, what it shows in words, and the SVG document."""
+    """One picture: its heading, what it shows in words, and the SVG document (empty where none was drawn)."""
 
     title: str
     caption: str
@@ -60,17 +66,29 @@ class Figure:
 def figures(rows: Sequence[Row]) -> list[Figure]:
     """For every environment with several teams in one condition its radars and its bars; none where there is no such.
 
-    Raises MissingDependency without Altair or vl-convert.
+    Where all teams are too many for one picture, or two of a condition would have one name, those that no intervention
+    has changed are drawn; where these are too many as well, the figure has no picture and says so. Raises
+    MissingDependency without Altair or vl-convert.
     """
     own = [row for row in split_references(rows)[0] if row.n]
     labels = series_of(own)
     found: list[Figure] = []
     for env in dict.fromkeys(row.env for row in own):
         mine = [row for row in own if row.env == env]
-        names = list(dict.fromkeys(labels[row.cell] for row in mine))
-        if 1 < len(names) <= MOST_SERIES:
-            found += _figures_of(env, mine, labels, names)
+        untouched = [row for row in mine if not row.interventions]
+        if _legible(mine, labels):
+            found += _figures_of(env, mine, labels, "")
+        elif _legible(untouched, plain := series_of(untouched)):
+            found += _figures_of(env, untouched, plain, _LEFT_OUT)
+        elif len({labels[row.cell] for row in mine}) > MOST_SERIES:
+            found.append(Figure(f"{env}: the shape of cooperation", _TOO_MANY, ""))
     return found
+
+
+def _legible(rows: Sequence[Row], labels: Mapping[str, str]) -> bool:
+    """Whether there are several teams, few enough for one picture, each with a name of its own in its condition."""
+    lines = [(_condition(row), labels[row.cell]) for row in rows]
+    return 1 < len({label for _, label in lines}) <= MOST_SERIES and len(set(lines)) == len(lines)
 
 
 def series_of(rows: Sequence[Row]) -> dict[str, str]:
@@ -93,8 +111,9 @@ def radar_values(row: Row, largest_gain: float) -> dict[str, float | None]:
     return {name: values[name] for name in AXES}
 
 
-def _figures_of(env: str, rows: Sequence[Row], labels: Mapping[str, str], names: Sequence[str]) -> list[Figure]:
+def _figures_of(env: str, rows: Sequence[Row], labels: Mapping[str, str], note: str) -> list[Figure]:
     alt = _altair()
+    names = list(dict.fromkeys(labels[row.cell] for row in rows))
     colours = alt.Scale(domain=list(names), range=[_colour(name, names) for name in names])
     n = sorted({row.n for row in rows})
     seeds = f"{n[0]}" if len(n) == 1 else f"{n[0]} to {n[-1]}"
@@ -103,12 +122,12 @@ def _figures_of(env: str, rows: Sequence[Row], labels: Mapping[str, str], names:
             f"{env}: the shape of cooperation",
             f"Means over {seeds} seeds; the outer ring is 1. Stability: 1 - interruptions per plan. Capability gain: "
             "of the largest here. Spatial to participation: improvement ratios (M15-M18). What a team has no value "
-            "of is drawn at the centre. The tables have intervals.",
+            "of is drawn at the centre. The tables have intervals." + note,
             _svg(_radars(alt, rows, labels, colours)),
         ),
         Figure(
             f"{env}: what it costs",
-            f"Means over {seeds} seeds with their 95 % intervals.",
+            f"Means over {seeds} seeds with their 95 % intervals." + note,
             _svg(_bars(alt, rows, labels, names, colours)),
         ),
     ]
@@ -217,7 +236,7 @@ def _bar(
     axis = alt.Axis(tickCount=4, gridColor=GREY, gridWidth=0.6, domain=False)
     bars = base.mark_bar().encode(y=alt.Y("mean:Q", title=None, axis=axis), color=team)
     ends = base.mark_rule(strokeWidth=1.4, color="#666").encode(y="low:Q", y2="high:Q")
-    width = len(conditions) * max(64, 16 * len(names) + 12)
+    width = max(HEADING, len(conditions) * max(64, 16 * len(names) + 12))
     return (bars + ends).properties(
         width=width, height=150, title=alt.Title(BARS[metric], fontSize=12, anchor="start", frame="group")
     )

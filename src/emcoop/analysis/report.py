@@ -17,7 +17,7 @@ from emcoop.analysis.compare import DEFICITS
 from emcoop.analysis.figures import figures
 from emcoop.analysis.stats import Estimate
 from emcoop.analysis.svg import Point, dot_chart, legend, text, timeline
-from emcoop.analysis.table import exclusions, seeds_of, tokens
+from emcoop.analysis.table import exclusions, seeds_of, spent, tokens
 from emcoop.analysis.words import interval, limits, number
 from emcoop.core.errors import ConfigError, MissingDependency
 from emcoop.metrics import Direction, Trace, load_metric
@@ -114,7 +114,8 @@ def _seeds(rows: Sequence[Row]) -> list[str]:
     return [
         f"<p>{len(rows)} cells, {finished} finished episodes, {text(seeds_of(rows))}. Official splits: dev 0-99, test "
         "9000-9099. Numbers are means over the finished episodes of a cell; intervals are 95 %: Wilson for success, "
-        "BCa bootstrap over seeds for the rest.</p>"
+        "BCa bootstrap over seeds for the rest.</p>",
+        f"<p>All of these episodes together: {text(spent(rows))}.</p>",
     ]
 
 
@@ -183,9 +184,9 @@ def _violations(rows: Sequence[Row]) -> list[str]:
 
 def _metrics(rows: Sequence[Row]) -> list[str]:
     parts = ["<h2>Cooperation metrics</h2>"]
+    names = names_of(rows)
     for heading, own, references in _groups(rows):
         shown = [*own, *references]
-        names = names_of(shown)
         head = "<th>metric</th>" + "".join(f"<th>{text(names[r.cell])}<small>n = {r.n}</small></th>" for r in shown)
         parts += [f"<h3>{text(heading)}: M1-M18</h3>", _table(head, "".join(_lines(shown, list(shown[0].metrics))))]
         more = "".join(_lines(shown, list(shown[0].extras)))
@@ -218,15 +219,16 @@ def _figures(rows: Sequence[Row]) -> list[str]:
     parts = []
     for figure in drawn:
         parts.append(f"<h2>{text(figure.title)}</h2>")
-        parts.append(f'<div class="figure">{figure.svg}</div><p class="note">{text(figure.caption)}</p>')
+        picture = f'<div class="figure">{figure.svg}</div>' if figure.svg else ""
+        parts.append(f'{picture}<p class="note">{text(figure.caption)}</p>')
     return parts
 
 
 def _charts(rows: Sequence[Row]) -> list[str]:
     parts = ["<h2>Side by side</h2>"]
+    names = names_of(rows)
     for heading, own, references in _groups(rows):
         shown = [*own, *references]
-        names = names_of(shown)
         parts.append(f"<h3>{text(heading)}</h3>")
         points = [Point(names[row.cell], row.success, row.role or "team") for row in shown]
         parts.append(dot_chart("success", points, unit_interval=True))

@@ -17,6 +17,9 @@ STAGES = {
     Stage.WAIT: ("wait", "#b8b8b8"),
     Stage.INTERRUPT: ("interrupt", "#e45756"),
 }
+LABELS, LETTER, LONGEST = 210, 7.4, 72
+"""The least width of a chart's labels and that of a wide font's letters, in pixels; longer labels are cut."""
+
 MAX_MARKS = 4000
 """A timeline with more bars than this shows the episode's beginning only, and says so."""
 
@@ -40,7 +43,9 @@ def dot_chart(title: str, points: Sequence[Point], *, unit_interval: bool = Fals
 
     The axis ends at 1 for a `unit_interval`, else at the largest value shown.
     """
-    left, width, row, top = 210, 560, 20, 26
+    longest = max((len(_short(p.label)) for p in points), default=0)
+    left, row, top = max(LABELS, round(longest * LETTER) + 8), 20, 26
+    width = left + 350
     highest = max((max(p.estimate.mean or 0.0, p.estimate.high or 0.0) for p in points), default=0.0)
     end = 1.0 if unit_interval else highest or 1.0
     scale = (width - left - 70) / end
@@ -78,7 +83,7 @@ def _point(point: Point, left: int, scale: float, y: int, width: int) -> str:
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= 34 else label[:33] + "…"
+    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
 
 
 def timeline(trace: Trace) -> str:
@@ -108,7 +113,8 @@ def timeline(trace: Trace) -> str:
         parts.append(f'<path class="mark" d="M{x:.1f} {y + 5}l-3 -5h6z"/>')
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, seconds = left + share * trace.end * scale, f"{share * trace.end / SECOND:.1f} s"
-        parts.append(f'<text class="axis" x="{x:.1f}" y="{base + 16}" text-anchor="middle">{seconds}</text>')
+        anchor = "end" if share == 1.0 else "middle"  # nothing may stand beyond the picture
+        parts.append(f'<text class="axis" x="{x:.1f}" y="{base + 16}" text-anchor="{anchor}">{seconds}</text>')
     drawn = marks == sum(map(len, trace.stages.values())) and len(trace.messages) <= MAX_MARKS
     note = "" if drawn else "<p>Only the beginning of this long episode is drawn.</p>"
     return "".join([*parts, "</svg>", note])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from math import fsum
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -89,6 +90,21 @@ def seeds_of(rows: Iterable[Row]) -> str:
     return f"seeds {ranges(seed for row in members for seed in row.seeds)} ({', '.join(splits)})"
 
 
+def spent(rows: Iterable[Row]) -> str:
+    """What all finished episodes of these cells used together, in words; what has no known price is said."""
+    members = list(rows)
+    calls, *counts, usd = (_total(members, n) for n in ("model_calls", "input_tokens", "output_tokens", "cost_usd"))
+    unpriced = sum(row.n - row.extras["cost_usd"].n for row in members)
+    if not (calls or usd or unpriced):
+        return "no language model was called"
+    of_unknown = f" and episodes of unknown price ({unpriced})" if unpriced else ""
+    return f"{calls:,.0f} model calls, {counts[0]:,.0f} tokens in, {counts[1]:,.0f} out, ${number(usd)}{of_unknown}"
+
+
+def _total(rows: Iterable[Row], name: str) -> float:
+    return fsum((row.extras[name].mean or 0.0) * row.extras[name].n for row in rows)
+
+
 def exclusions(row: Row) -> str:
     """Failed, unfinished and impossible episodes of a cell, and mixed versions, in words, or nothing."""
     parts = []
@@ -110,9 +126,9 @@ def metric_tables(rows: Sequence[Row], names: Sequence[str] = PAPER, *, width: i
     """
     columns = max(1, (width - NAME_WIDTH - 2) // (CELL_WIDTH + 1))
     parts: list[RenderableType] = []
+    labels = names_of(rows)
     for _, members in groupby(rows, key=lambda row: row.group):
         group = list(members)
-        labels = names_of(group)
         starts = range(0, len(group), columns)
         parts.extend(_metrics(group[first : first + columns], labels, names) for first in starts)
     return Group(*parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from emcoop.analysis.stats import Estimate
 
@@ -56,6 +57,14 @@ def ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([value, value])
     return ", ".join(f"{low}-{high}" if high > low else f"{low}" for low, high in runs) or MISSING
+
+
+def task_and_team(setup: Mapping[str, Any]) -> tuple[str, str]:
+    """A logged set-up in a few words: ``cube hard x3``, ``centralized scripted +deaf@1``."""
+    seats = dict.fromkeys(str(seat.get("agent")) for seat in setup.get("team") or ())
+    changes = (f"+{name}" for name in setup.get("interventions") or ())
+    task = f"{setup.get('env')} {setup.get('level')} x{setup.get('agents')}"
+    return printable(task), printable(" ".join((str(setup.get("topology")), "+".join(seats), *changes)))
 
 
 def printable(text: str) -> str:

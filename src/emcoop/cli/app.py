@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from emcoop import __version__
-from emcoop.core.errors import EmcoopError, Interrupted
+from emcoop.core.errors import ConfigError, EmcoopError, Interrupted
 
 app = typer.Typer(
     name="emcoop",
@@ -190,7 +190,9 @@ def view(
 @app.command()
 def explain(
     run: Run,
-    cell: Annotated[str | None, typer.Argument(help="The beginning of a cell's name; all by default.")] = None,
+    cell: Annotated[
+        str | None, typer.Argument(help="Some cells: debate,level=hard, or the beginning of a name.")
+    ] = None,
     window: Annotated[int, typer.Option(min=1, help="Steps before the failure that are looked at.")] = 20,
     json: Json = False,
 ) -> None:
@@ -223,21 +225,27 @@ def dialogue(run: Run, json: Json = False) -> None:
 @app.command()
 def decompose(
     run: Run,
-    cell: Annotated[str, typer.Argument(help="The beginning of the cell's name; see emcoop replay RUN.")],
+    cell: Annotated[str, typer.Argument(help="The cell: debate,level=hard,none, or the beginning of its name.")],
     by: Annotated[
-        str, typer.Option(help="screen (every faculty of every seat), faculties, seats, listening.")
+        str, typer.Option(help="screen (every faculty of every seat), faculties, seats, listening, or interventions.")
     ] = "screen",
     seat: Annotated[int | None, typer.Option(min=0, help="With faculties: of this seat only.")] = None,
     source: Annotated[str, typer.Option(help="Who takes over: oracle, null, or another agent.")] = "oracle",
     metric: Annotated[str, typer.Option(help="The outcome.")] = "progress",
     seeds: Annotated[str | None, typer.Option(help="By default those that the cell was played with.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Episodes in flight at once.")] = 1,
+    cache: Annotated[Path | None, typer.Option(help="A file that keeps model answers for repeats.")] = None,
+    max_usd: Annotated[float | None, typer.Option(help="Begin no episode once so many dollars are spent.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="... once so many tokens are used.")] = None,
     json: Json = False,
 ) -> None:
     """Which faculty of which seat costs the team: swap them, play, and compare."""
     from emcoop.cli import decomposing
+    from emcoop.core.config import load
+    from emcoop.experiment.study import Caps
 
-    decomposing.decomposition(run, cell, by, seat, source, metric, seeds, jobs, json=json)
+    caps = load(Caps, {"usd": max_usd, "tokens": max_tokens}, "caps")
+    decomposing.decomposition(run, cell, by, seat, source, metric, seeds, jobs, json=json, cache=cache, caps=caps)
 
 
 @app.command()
@@ -255,10 +263,12 @@ def fork(
     """What would have happened: continue a logged episode with other agents, or with one message changed."""
     from emcoop.cli import forking
 
-    if sweep is not None:
+    if sweep is None:
+        forking.fork(run, episode, forking.fork_of(at, swap or [], drop, delay, rewrite), json=json)
+    elif (at, swap or None, drop, delay, rewrite) == (None,) * 5:
         forking.sweep(run, episode, sweep, json=json)
     else:
-        forking.fork(run, episode, forking.fork_of(at, swap or [], drop, delay, rewrite), json=json)
+        raise ConfigError("--sweep goes over all steps and changes nothing else; leave out --at, --swap, --drop, ...")
 
 
 @app.command("list")

@@ -10,10 +10,11 @@ from typing import Any
 from rich.table import Table
 
 from emcoop.analysis.cells import read_record
+from emcoop.analysis.compare import cells_of
 from emcoop.analysis.decomposition import Effect, culprit, decompose, fewest_seeds, outcomes, single_effects
 from emcoop.analysis.listening import FEWEST, Conduct, Listening, conduct, deaf_seats, listening
 from emcoop.analysis.listening import KINDS as LISTENING_KINDS
-from emcoop.analysis.words import printable
+from emcoop.analysis.words import printable, task_and_team
 from emcoop.cli.explaining import known_metric, told
 from emcoop.cli.meter import Meter
 from emcoop.cli.output import console, print_json, say
@@ -21,13 +22,14 @@ from emcoop.core.config import load, nearest
 from emcoop.core.errors import ConfigError, EmcoopError
 from emcoop.episode.setup import Setup
 from emcoop.experiment.factorial import MOST_FACTORS, Design, by_faculty, by_intervention, by_listening, by_seat, screen
-from emcoop.experiment.study import Study, log_path, parse_seeds, play
+from emcoop.experiment.study import NO_CAPS, Caps, Study, log_path, parse_seeds, play
 from emcoop.log.events import EpisodeRow
 from emcoop.log.reader import LogReader
 from emcoop.metrics import load_metric
 from emcoop.metrics.base import Direction
 
 LISTENING = "listening"
+SHOWN_CELLS = 6
 
 
 def design_of(setup: Setup, by: str, seat: int | None, source: str) -> Design:
@@ -60,15 +62,21 @@ def decomposition(
     jobs: int,
     *,
     json: bool,
+    cache: Path | None = None,
+    caps: Caps = NO_CAPS,
 ) -> None:
-    """Play what a decomposition of this cell needs into the same run, and print what each factor is worth."""
+    """Play what a decomposition of this cell needs into the same run, and print what each factor is worth.
+
+    `cache` keeps the answers of models, `caps` bound what these episodes use, those of them that were played before
+    included. Raises ConfigError, and CapReached.
+    """
     known_metric(metric)
     setup, played = _cell_of(run, cell)
     chosen = parse_seeds(seeds) if seeds is not None else played
     if by == LISTENING:
         if seat is not None:
             raise ConfigError(f"--seat goes with --by faculties, not with --by {LISTENING}")
-        _listeners(run, setup, chosen, jobs, json=json)
+        _listeners(run, setup, chosen, jobs, cache, caps, json=json)
         return
     lower = load_metric(metric).direction is Direction.LOWER
     design = design_of(setup, by, seat, source)
@@ -78,7 +86,7 @@ def decomposition(
             f"warning: {len(chosen)} seeds cannot name one of {len(design.factors)} factors, whatever its effect; "
             f"play at least {fewest} (--seeds)"
         )
-    rows = _played(run, design, chosen, jobs)
+    rows = _played(run, design, chosen, jobs, cache, caps)
     with LogReader.open(log_path(run)) as reader:
         records = [read_record(reader, row) for row in rows]
     cells = {coalition: own.cell for coalition, own in design.cells.items()}
@@ -95,7 +103,10 @@ def decomposition(
     out = console()
     out.print(_effects_table("with it alone" if ":" in by or "," in by else f"{source} instead, alone", singles))
     if every:
-        out.print(_effects_table("Shapley value", every.shapley), _effects_table("interaction", every.interactions))
+        for title, effects in (("main effect", every.main), ("interaction", every.interactions)):
+            if effects:
+                out.print(_effects_table(title, effects))
+        out.print(_effects_table("Shapley value", every.shapley))
     n = _seeds([*singles, *(every.shapley if every else ())], len(chosen), metric)
     about = f"Effects on {metric}{' (turned: more is better)' if lower else ''}, {n}."
     out.print(f"{_verdict(named, metric, list(values[frozenset()].values()))}. {about}", markup=False)
@@ -122,10 +133,13 @@ def _seeds(effects: Sequence[Effect], played: int, metric: str) -> str:
     return f"n = {n} of {played} seeds: those with a value of {metric} with the factor and without"
 
 
-def _played(run: Path, design: Design, seeds: Sequence[int], jobs: int) -> list[EpisodeRow]:
+def _played(
+    run: Path, design: Design, seeds: Sequence[int], jobs: int, cache: Path | None, caps: Caps
+) -> list[EpisodeRow]:
     """The finished episodes of the design's cells on these seeds, played where they are not yet. Raises EmcoopError."""
-    with Meter() as meter:
-        errors = asyncio.run(play(Study(cells=design.setups(), seeds=tuple(seeds)), run, jobs=jobs, listener=meter))
+    study = Study(cells=design.setups(), seeds=tuple(seeds))
+    with Meter(caps) as meter:
+        errors = asyncio.run(play(study, run, jobs=jobs, listener=meter, cache=cache, caps=caps))
     if errors:
         raise EmcoopError(f"{len(errors)} episodes failed; the first: {errors[0]}")
     wanted = {own.cell for own in design.cells.values()}
@@ -133,12 +147,14 @@ def _played(run: Path, design: Design, seeds: Sequence[int], jobs: int) -> list[
         return [row for row in reader.episodes() if row.cell in wanted and row.seed in seeds]
 
 
-def _listeners(run: Path, setup: Setup, seeds: Sequence[int], jobs: int, *, json: bool) -> None:
+def _listeners(
+    run: Path, setup: Setup, seeds: Sequence[int], jobs: int, cache: Path | None, caps: Caps, *, json: bool
+) -> None:
     """Make every seat deaf, alone, and print whose messages change what the team does."""
     if len(seeds) < FEWEST:
         say(f"warning: {len(seeds)} seeds cannot name a seat that does not listen; play at least {FEWEST} (--seeds)")
     design = by_listening(setup)
-    rows = _played(run, design, seeds, jobs)
+    rows = _played(run, design, seeds, jobs, cache, caps)
     deaf = {own.cell: next(iter(coalition), "") for coalition, own in design.cells.items()}
     by_seat: dict[str, dict[int, Conduct]] = {agent: {} for agent in deaf.values()}
     with LogReader.open(log_path(run)) as reader:
@@ -180,13 +196,17 @@ def _effects_table(title: str, effects: Sequence[Effect]) -> Table:
     return table
 
 
-def _cell_of(run: Path, cell: str) -> tuple[Setup, tuple[int, ...]]:
-    """The set-up of the cell with this beginning, and its finished seeds. Raises ConfigError for none or several."""
+def _cell_of(run: Path, text: str) -> tuple[Setup, tuple[int, ...]]:
+    """The set-up of the one cell that a selector fits (see `cells_of`), and its finished seeds. Raises ConfigError."""
     with LogReader.open(log_path(run)) as reader:
-        rows = [row for row in reader.episodes() if row.cell.startswith(cell)]
-    cells = dict.fromkeys(row.cell for row in rows)
+        rows = reader.episodes()
+    setups = {row.cell: row.setup for row in rows}
+    cells = cells_of(text, setups)
     if len(cells) != 1:
-        have = ", ".join(list(cells)[:6]) or "none"
-        raise ConfigError(f"{run}: {len(cells)} cells begin with {printable(cell)!r} ({have}); see emcoop replay {run}")
-    seeds = tuple(sorted({row.seed for row in rows if row.status == "finished"}))
-    return load(Setup, dict(rows[0].setup), "the logged set-up"), seeds
+        more = f" and {len(cells) - SHOWN_CELLS} more" if len(cells) > SHOWN_CELLS else ""
+        have = "; ".join(f"{cell[:8]} {' '.join(task_and_team(setups[cell]))}" for cell in cells[:SHOWN_CELLS])
+        raise ConfigError(
+            f"{len(cells)} cells of {run} fit {printable(text)!r}: {have}{more}; name one: axis=value,..."
+        )
+    seeds = tuple(sorted({row.seed for row in rows if row.cell == cells[0] and row.status == "finished"}))
+    return load(Setup, dict(setups[cells[0]]), "the logged set-up"), seeds

@@ -14,6 +14,7 @@ from rich.text import Text
 from emcoop.analysis.attribution import KINDS as ATTRIBUTION_KINDS
 from emcoop.analysis.attribution import Attribution, attribute
 from emcoop.analysis.cells import names_of, read_record, read_records, split_references, summarise
+from emcoop.analysis.compare import cells_of
 from emcoop.analysis.gap import INFORMED, Gap, gaps
 from emcoop.analysis.influence import KINDS as INFLUENCE_KINDS
 from emcoop.analysis.influence import influence
@@ -36,15 +37,16 @@ def explain(run: Path, cell: str | None, window: int, *, json: bool) -> None:
     """Per cell: a sentence for each failed episode, who was missing how often, who influenced whom, and whether the
     process tells failures beforehand."""
     with LogReader.open(log_path(run)) as reader:
-        rows = [row for row in reader.episodes() if row.status == "finished" and row.cell.startswith(cell or "")]
+        rows = [row for row in reader.episodes() if row.status == "finished"]
         if not rows:
-            raise ConfigError(f"{run}: no finished episode{f' of a cell {cell}' if cell else ''}")
+            raise ConfigError(f"{run}: no finished episode")
+        chosen = set(cells_of(cell or "", {row.cell: row.setup for row in rows}))
+        rows = [row for row in rows if row.cell in chosen]
         records = [read_record(reader, row) for row in rows]
         cells = summarise(records)
-        never = {record.cell: record.impossible for record in records}
-        if cell is None:  # nobody asks why the floor fails
-            cells, _ = split_references(cells)
         own = names_of(cells)
+        never = {record.cell: record.impossible for record in records}
+        cells, _ = split_references(cells)  # nobody asks why the floor fails
         names = {c.cell: f"{_world(c.env, c.level, c.agents)}: {own[c.cell]}" for c in cells}
         by_cell: dict[str, list[EpisodeRow]] = {}
         for row in rows:

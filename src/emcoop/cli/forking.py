@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
+from emcoop.agents import AGENTS
 from emcoop.cli.output import console, print_json, say
 from emcoop.core.config import load
 from emcoop.core.errors import ConfigError
@@ -30,6 +31,8 @@ FORKS = "forks"
 def fork_of(at: int | None, swaps: Sequence[str], drop: int | None, delay: str | None, rewrite: str | None) -> Fork:
     """The fork that the options describe. Raises ConfigError for options that do not go together."""
     tampers = [t for t in (_drop(drop), _pair("delay", "seconds", delay), _pair("rewrite", "text", rewrite)) if t]
+    for tamper in tampers:
+        tamper.tampering()  # what cannot be done must not stand in the log as an episode that failed
     if len(tampers) + (at is not None) != 1:
         raise ConfigError("say where the fork begins: --at STEP, or one of --drop, --delay and --rewrite")
     if tampers and swaps:
@@ -122,7 +125,11 @@ def _ended(outcome: Outcome) -> dict[str, Any]:
 
 
 def sweep(run: Path, episode: int, policy: str, *, json: bool) -> None:
-    """Print the last step from which the policy's team could still have won; keep it beside the log for the viewer."""
+    """Print the last step from which the policy's team could still have won; keep it beside the log for the viewer.
+
+    Raises UnknownName for a policy that there is not, and ConfigError for one that needs a model.
+    """
+    AGENTS.get(policy)
     log = log_path(run)
     with LogReader.open(log) as reader:
         found = asyncio.run(point_of_no_return(reader, episode, policy))

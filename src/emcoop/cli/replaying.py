@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from emcoop.analysis.words import printable
+from emcoop.analysis.words import printable, task_and_team
 from emcoop.cli.output import console, print_json, say
 from emcoop.core.errors import ConfigError
 from emcoop.core.types import SECOND, Json
@@ -38,12 +38,19 @@ def _list(episodes: list[EpisodeRow], *, json: bool) -> None:
     if json:
         print_json({"episodes": [_row(row) for row in episodes]})
         return
-    table = Table("episode", "cell", "team", "seed", "status", "ended by", "digest", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for head in ("episode", "cell", "task", "team", "seed", "status", "ended by", "digest"):
+        table.add_column(head, no_wrap=head not in ("team", "ended by"), overflow="fold")
     for row in episodes:
-        seats = row.setup.get("team") or [{}]
-        team = f"{row.setup.get('topology')} {'+'.join(dict.fromkeys(str(s.get('agent')) for s in seats))}"
         end = (row.outcome or {}).get("limit") or (row.outcome or {}).get("error") or ""
-        told = (row.cell[:8], team, str(row.seed), row.status.value, str(end)[:40], (row.digest or "")[:16])
+        told = (
+            row.cell[:8],
+            *task_and_team(row.setup),
+            str(row.seed),
+            row.status.value,
+            str(end)[:40],
+            (row.digest or "")[:16],
+        )
         table.add_row(str(row.id), *map(printable, told))
     console().print(table)
 

@@ -13,6 +13,7 @@ from emcoop.analysis.compare import Comparison, arms, pairwise
 from emcoop.cli.output import console, print_json, say
 from emcoop.core.errors import ConfigError, LogError, ReplayMismatch
 from emcoop.episode.replay import replay
+from emcoop.experiment.merge import MATRIX
 from emcoop.experiment.study import log_path
 from emcoop.log.reader import LogReader
 
@@ -98,8 +99,17 @@ def _answers(reader: LogReader, records: list[EpisodeRecord], run: Path) -> Answ
             if found is not None:
                 failures.append(Told(cell, record.id, record.seed, found.sentence))
     versions = " and ".join(dict.fromkeys(record.version for record in records if record.version))
-    again = f"emcoop run {run / 'run.yaml'} --out {run}" if (run / "run.yaml").exists() else ""
-    return Answers(contrasts, tuple(failures), versions, again, note)
+    study = _text_of(run / MATRIX)
+    again = f"emcoop run {run / MATRIX} --out {run}" if study else ""
+    return Answers(contrasts, tuple(failures), versions, again, note, study)
+
+
+def _text_of(path: Path) -> str:
+    """The file's text, or nothing where there is no such file. Raises ConfigError for one that cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
 
 
 def _is_reference(record: EpisodeRecord) -> bool:

@@ -163,9 +163,24 @@ def merge_shards(run: Path, *, json: bool) -> None:
     say(f"{copied} episodes copied, {same} were there already")
     for shard, (lacking, count) in unfinished(shards).items():
         say(f"warning: shard {shard}: {lacking} of its {count} episodes are not finished; play it on, then merge again")
+    matrices = _by_matrix(shards)
+    if len(matrices) > 1:
+        parts = "; ".join(", ".join(names) for names in matrices.values())
+        say(f"warning: these shards were played with different axes, seeds or options: {parts}; each adds what it has")
+    elif matrices and not (run / MATRIX).exists():
+        _keep(next(iter(matrices)), run)
     document = show(run, json=json)
     if document is not None:
         print_json({"run": str(run), **document})
+
+
+def _by_matrix(shards: Sequence[Path]) -> dict[str, list[str]]:
+    """The matrices that the shards were played with, as they are kept, and which shards (``1/4``) have each."""
+    found: dict[str, list[str]] = {}
+    for kept in (folder / MATRIX for folder in shards if (folder / MATRIX).exists()):
+        text = kept.read_text(encoding="utf-8")  # `unfinished` has read it
+        found.setdefault(text, []).append(kept.parent.name.replace("-of-", "/"))
+    return found
 
 
 def play_into(study: Study, matrix: Matrix, folder: Path, how: How) -> list[str]:
@@ -218,9 +233,14 @@ def _on_ray(study: Study, folder: Path, how: How) -> list[str]:
 def _write_matrix(matrix: Matrix, folder: Path) -> None:
     import yaml
 
+    data = without_idle_rules(matrix).model_dump(mode="json")
+    _keep(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), folder)
+
+
+def _keep(text: str, folder: Path) -> None:
+    """The matrix as text, beside the log of what was played with it. Raises ConfigError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        text = yaml.safe_dump(without_idle_rules(matrix).model_dump(mode="json"), sort_keys=False, allow_unicode=True)
         (folder / MATRIX).write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be used as a run folder: {error.strerror or error}") from error
