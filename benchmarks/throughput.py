@@ -176,7 +176,7 @@ def main() -> dict[str, float]:
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         episodes = WAVES * FLIGHT
         why = (
-            f"the processor alone takes {steady.cpu_s:.1f} s for what the answers take {ideal:.0f} s: "
+            f"The processor alone takes {steady.cpu_s:.1f} s for what the answers take {ideal:.0f} s: "
             f"{steady.cpu_s / episodes * 1e3:.1f} ms an episode, where less than "
             f"{ideal / episodes * 1e3:.1f} ms are needed"
         )

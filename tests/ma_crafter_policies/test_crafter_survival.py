@@ -12,15 +12,16 @@ from emcoop.envs.base import Primitive, Progress
 from emcoop.envs.ma_crafter import trial
 from emcoop.envs.ma_crafter.actions import Collect, Craft, Move, Navigate, Place
 from emcoop.envs.ma_crafter.config import read_level
-from emcoop.envs.ma_crafter.constants import GRASS, LAVA, PATH, STONE, TABLE, TREE, WATER
+from emcoop.envs.ma_crafter.constants import ENERGY, GRASS, LAVA, PATH, STEP, STONE, TABLE, TREE, WATER
 from emcoop.envs.ma_crafter.env import make
 from emcoop.envs.ma_crafter.knowledge import SKELETON, ZOMBIE, Cell, Knowledge, ahead, towards
 from emcoop.envs.ma_crafter.moving import Mover
+from emcoop.envs.ma_crafter.observe import CrafterObservation
 from emcoop.envs.ma_crafter.planner import Digging, Ways, entering
 from emcoop.envs.ma_crafter.reach import could_win
 from emcoop.envs.ma_crafter.shelter import Site, build, enclosure, find_site
 from emcoop.envs.ma_crafter.squads import picked
-from emcoop.envs.ma_crafter.survival import DAWN, DUSK, is_dark
+from emcoop.envs.ma_crafter.survival import DAWN, DUSK, Body, is_dark
 
 DIRECTIONS = {"left": 1, "right": 2, "up": 3, "down": 4}
 GROUND = st.sampled_from([GRASS, GRASS, GRASS, GRASS, TREE, WATER, STONE])
@@ -221,6 +222,29 @@ def test_the_trial_says_what_an_agent_died_of() -> None:
 def test_with_the_diamond_at_hand_the_oracle_does_not_wait_for_the_day() -> None:
     played = [trial.play("oracle", seed=seed) for seed in range(42, 46)]
     assert any(one.success and is_dark(one.steps) for one in played)
+
+
+@pytest.mark.slow
+def test_where_a_stone_takes_several_nobody_dies_walled_in_or_for_want_of_sleep() -> None:
+    played = [trial.play("scripted", "medium", 2, seed, talk=True, mobs="cows", horizon=600) for seed in range(3)]
+    assert [(one.seed, one.cause) for one in played if one.dead is not None] == []
+
+
+def test_a_tired_member_of_a_squad_sleeps_in_the_open_only_at_noon_and_out_of_sight_of_foes() -> None:
+    env = make(2, "medium", mobs="none")
+    state = env.reset(0)
+    state.inventory[:, ENERGY] = 3
+    for step, foe, sleeps in ((30, False, True), (30, True, False), (150, False, False)):
+        state.clock[STEP] = step
+        seen = env.observe(state, "agent_0")
+        assert isinstance(seen, CrafterObservation)
+        know = Knowledge()
+        know.update(seen)
+        if foe:
+            know.bodies[seen.row - 2, seen.col - 2] = ZOMBIE
+        move = Mover(know, Ways.over(entering(know, Digging()), know.me), seen.bag)
+        care = Body().care(seen, move, digs=False)
+        assert (care is not None and care.why == "sleep in the open") == sleeps
 
 
 def test_with_the_rule_continue_an_episode_outlives_its_first_dead() -> None:

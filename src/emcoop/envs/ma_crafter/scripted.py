@@ -56,7 +56,7 @@ class ScriptedPolicy(SquadMember):
             task = scene.know.name(care.target, care.kind) if care.target is not None else NO_TASK
             self._at = care.target
             return Plan(task, tuple(care.actions[:8]), care.why)
-        if not busy and not is_dark(view.step):
+        if not busy and not (is_dark(view.step) and self._digs()):
             if seen.vitals["drink"] <= THIRSTY and seen.vitals["drink"] <= seen.vitals["food"]:
                 return self._explore(scene, view, Need("explore"), rock=False)
             if hungry(seen):
@@ -105,7 +105,7 @@ class ScriptedPolicy(SquadMember):
             if not meadow[know.me] and not starving(seen):
                 cost[meadow] = 0
         fear(cost, know)
-        for mate in seen.teammates:
+        for mate in seen.teammates if self._digs() else ():
             if mate.asleep and mate.row is not None and mate.col is not None:
                 keep_off(cost, (mate.row, mate.col), know.me)
         for cell in self._shy:

@@ -47,6 +47,9 @@ NEAR_ENOUGH = {8: 0, 7: 4, 6: 12, 5: 25}
 HUNGRY = 5
 """With so little food one looks for cows."""
 EXHAUSTED, TIRED, RESTED = 1, 4, 7
+SLEEPY, WAKING = 5, 6
+"""With so little energy one sleeps around noon where there is no chamber; for each point that may be missing so many
+steps before the zombies come back."""
 STARVE_STEPS = 16
 """In so many steps hunger or thirst takes a point of health."""
 WEAK, HURT, SOUND = 3, 5, 6
@@ -105,7 +108,7 @@ class Body:
         self.idle = self.idle and is_dark(seen.step)
         if seen.asleep:
             return Care("sleep on", [Sleep()]) if seen.vitals["energy"] < MOST else Care("wake up", [Noop()])
-        urgent = _fight(seen, mover) or _dodge(seen, mover)
+        urgent = _fight(seen, mover) or _dodge(seen, mover, digs=digs)
         if urgent is not None:
             return urgent
         needs = _drink(seen, mover) or _eat(seen, mover)
@@ -117,7 +120,7 @@ class Body:
         if room is not None:
             self._site, self._searching = None, 0
             return _inside(seen, mover, self.idle) or needs
-        return self._take_cover(seen, mover, digs=digs) or needs
+        return self._take_cover(seen, mover, digs=digs) or (None if digs else _nap(seen, mover)) or needs
 
     def _take_cover(self, seen: CrafterObservation, mover: Mover, *, digs: bool) -> Care | None:
         """At dusk into rock or a hut; at any time into a hut when worn out."""
@@ -134,7 +137,7 @@ class Body:
         """The next action towards a closed chamber; None when none can be made now."""
         if seen.step < self._without:
             return None
-        stones = seen.bag.get("stone", 0)
+        stones = seen.bag.get("stone", 0) if digs else 0  # nobody closes what it could not open alone
         can_dig = digs and bool(seen.bag.get("wood_pickaxe"))
         site = self._site
         if site is None or not still_good(site, mover.know, stones):
@@ -151,6 +154,15 @@ class Body:
         return Care("make a shelter", actions)
 
 
+def _nap(seen: CrafterObservation, mover: Mover) -> Care | None:
+    """Sleep in the open, for who cannot make a chamber alone: around noon, or with nothing left; not beside foes."""
+    energy = seen.vitals["energy"]
+    noon = NOON[0] <= seen.step % DAY <= NOON[1] - MOST * WAKING
+    if energy > (SLEEPY if noon else 0) or any(mover.know.mobs(foe) for foe in (ZOMBIE, SKELETON, ARROW)):
+        return None
+    return Care("sleep in the open", [Sleep()])
+
+
 def _fight(seen: CrafterObservation, mover: Mover) -> Care | None:
     know = mover.know
     for symbol, name in ((ZOMBIE, "zombie"), (SKELETON, "skeleton")):
@@ -160,15 +172,15 @@ def _fight(seen: CrafterObservation, mover: Mover) -> Care | None:
     return None
 
 
-def _dodge(seen: CrafterObservation, mover: Mover) -> Care | None:
-    """Out of the line of an arrow that comes near, or a stone into it."""
+def _dodge(seen: CrafterObservation, mover: Mover, *, digs: bool) -> Care | None:
+    """Out of the line of an arrow that comes near, or a stone into it, if one can take it up again."""
     know = mover.know
     for arrow in know.mobs(ARROW):
         lined = arrow[0] == know.me[0] or arrow[1] == know.me[1]
         if apart(arrow, know.me) > 2 or not lined or not know.approaches(arrow) or not _clear_line(mover, arrow):
             continue
         direction = _direction(know.me, arrow)
-        if know.facing == direction and mover.bag.get("stone") and know.free(ahead(know.me, direction)):
+        if digs and know.facing == direction and mover.bag.get("stone") and know.free(ahead(know.me, direction)):
             return Care("stop the arrow", [put("stone")])
         sides = [d for d in (1, 2, 3, 4) if know.free(c := ahead(know.me, d)) and c[0] != arrow[0] and c[1] != arrow[1]]
         if sides:
