@@ -6,10 +6,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-CALM = (500_000, 2, 10)
-"""Python's thresholds while episodes are played; its own are (700, 10, 10). The first lies above what the number of
-objects wavers by while episodes begin and end, so it is met only as they grow in number. The last is left at Python's:
-at 50, what episodes leave behind waits for tens of millions of new objects."""
+CALM = (50_000, 20, 10)
+"""Python's thresholds while episodes are played; its own are (700, 10, 10). The last is left at Python's: at 50, what
+episodes leave behind waits for tens of millions of new objects."""
 
 
 @contextmanager
