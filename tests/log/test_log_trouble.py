@@ -128,13 +128,13 @@ def test_writing_goes_on_where_space_was_freed(tmp_path: Path) -> None:
         assert reader.digest(1) == reader.episodes()[0].digest
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounts a small file system")
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs Linux and root: it mounts")
 def test_a_really_full_file_system_is_a_full_log(tmp_path: Path) -> None:
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)], capture_output=True)
     if mounted.returncode:
-        pytest.skip("this machine lets nobody mount")
+        pytest.skip("needs the right to mount, which root does not have here")
     try:
         with pytest.raises(LogFull, match=r"log\.db"):
             write_noise_until_full(folder / "log.db")
@@ -394,7 +394,7 @@ def test_a_read_only_folder_reads_and_refuses_to_be_written(tmp_path: Path) -> N
         undo = lambda: folder.chmod(0o700)  # noqa: E731
     else:
         if subprocess.run(["mount", "--bind", "-o", "ro", str(folder), str(folder)], capture_output=True).returncode:
-            pytest.skip("this machine lets nobody mount")
+            pytest.skip("needs the right to mount, which root does not have here")
         undo = lambda: subprocess.run(["umount", str(folder)], check=True) and None  # noqa: E731
     try:
         with pytest.raises(LogError, match="cannot be written here"):

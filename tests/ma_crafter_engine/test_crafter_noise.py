@@ -12,7 +12,7 @@ from emcoop.core.seeds import Stream
 from emcoop.envs.ma_crafter import noise
 
 
-@pytest.mark.skipif(not COMPILED, reason="compiling is switched off")
+@pytest.mark.skipif(not COMPILED, reason="needs compiled rules, and compiling is switched off")
 @given(
     seed=st.integers(0, 2**32),
     size=st.floats(0.3, 20),

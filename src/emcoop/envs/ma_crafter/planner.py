@@ -165,15 +165,19 @@ def spread(mask: NDArray[np.bool_], times: int) -> NDArray[np.bool_]:
     return mask
 
 
-def in_view(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[H, W]: the sum of the weights of the cells that one sees from each cell."""
-    up, left = VIEW_ROWS // 2, VIEW_COLS // 2
+def sums_around(weight: NDArray[np.float64], rows: int, cols: int) -> NDArray[np.float64]:
+    """[H, W]: the sum of the weights in the window of so many rows and columns (both odd) around each cell."""
+    up, left = rows // 2, cols // 2
     sums = np.zeros((weight.shape[0] + 2 * up + 1, weight.shape[1] + 2 * left + 1))
     sums[up + 1 : up + 1 + weight.shape[0], left + 1 : left + 1 + weight.shape[1]] = weight
     sums = sums.cumsum(axis=0).cumsum(axis=1)
-    tall, wide = VIEW_ROWS, VIEW_COLS
-    found: NDArray[np.float64] = sums[tall:, wide:] - sums[:-tall, wide:] - sums[tall:, :-wide] + sums[:-tall, :-wide]
+    found: NDArray[np.float64] = sums[rows:, cols:] - sums[:-rows, cols:] - sums[rows:, :-cols] + sums[:-rows, :-cols]
     return found
+
+
+def in_view(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[H, W]: the sum of the weights of the cells that one sees from each cell."""
+    return sums_around(weight, VIEW_ROWS, VIEW_COLS)
 
 
 def frontier(grid: Ground, ways: Ways, *, rock: bool, bias: NDArray[np.float64] | None = None) -> Cell | None:

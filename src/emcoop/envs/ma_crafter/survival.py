@@ -19,7 +19,7 @@ from emcoop.envs.ma_crafter.constants import DAY, GRASS, MOST, PATH, STONE, WATE
 from emcoop.envs.ma_crafter.knowledge import ARROW, COW, SKELETON, ZOMBIE, Cell, Ground, ahead, apart
 from emcoop.envs.ma_crafter.moving import Mover, move, put, take
 from emcoop.envs.ma_crafter.observe import CrafterObservation
-from emcoop.envs.ma_crafter.planner import FAR, beside
+from emcoop.envs.ma_crafter.planner import FAR, beside, sums_around
 from emcoop.envs.ma_crafter.shelter import Site, build, enclosure, find_site, still_good
 
 EVENING = 147
@@ -46,7 +46,7 @@ NEAR_ENOUGH = {8: 0, 7: 4, 6: 12, 5: 25}
 """How far one goes for food and water by what one has."""
 HUNGRY = 5
 """With so little food one looks for cows."""
-EXHAUSTED, TIRED, RESTED = 1, 4, 7
+EXHAUSTED, TIRED = 1, 4
 SLEEPY, WAKING = 5, 6
 """With so little energy one sleeps around noon where there is no chamber; for each point that may be missing so many
 steps before the zombies come back."""
@@ -77,10 +77,7 @@ def is_dark(step: int) -> bool:
 
 def meadows(grid: Ground, least: int) -> NDArray[np.bool_]:
     """[H, W]: the cells with at least so much grass around."""
-    sums = np.zeros((grid.shape[0] + 9, grid.shape[1] + 11), np.int64)
-    sums[5:-4, 6:-5] = grid == GRASS
-    sums = sums.cumsum(axis=0).cumsum(axis=1)
-    found: NDArray[np.bool_] = sums[9:, 11:] - sums[:-9, 11:] - sums[9:, :-11] + sums[:-9, :-11] >= least
+    found: NDArray[np.bool_] = sums_around((grid == GRASS).astype(np.float64), 9, 11) >= least
     return found
 
 
