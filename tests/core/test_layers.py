@@ -50,7 +50,7 @@ def test_imports_run_downwards_only() -> None:
 
 def test_importing_emcoop_imports_nothing_heavy() -> None:
     code = (
-        "import sys, emcoop; heavy = {'numba', 'scipy', 'openai', 'anthropic', 'xllamacpp', 'networkx', 'numpy'};"
+        "import sys, emcoop; heavy = {'numba', 'scipy', 'aiohttp', 'anthropic', 'xllamacpp', 'networkx', 'numpy'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

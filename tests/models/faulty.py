@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -126,7 +127,12 @@ class FaultyServer:
     `answer(body)` gives the text of a good completion; `requests` are the bodies received, in order.
     """
 
-    def __init__(self, script: Iterable[Step] = (), answer: Callable[[Body], str] = lambda body: "{}") -> None:
+    def __init__(
+        self,
+        script: Iterable[Step] = (),
+        answer: Callable[[Body], str] = lambda body: "{}",
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.script = list(script)
         self.answer = answer
         self.requests: list[Body] = []
@@ -136,12 +142,15 @@ class FaultyServer:
         self._open: set[Exchange] = set()
         self._lock = threading.Lock()
         self._http = _Http(("127.0.0.1", 0), self._handler())
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
 
     @property
     def url(self) -> str:
         """The base URL for a client."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        return f"{self._scheme}://127.0.0.1:{self._http.server_address[1]}/v1"
 
     def __enter__(self) -> FaultyServer:
         self._thread.start()

@@ -13,9 +13,10 @@ from tests.models import faulty
 from tests.models.faulty import FaultyServer
 
 from emcoop.core.errors import ModelRefused, ModelUnavailable
+from emcoop.models.attempt import AttemptFailed
 from emcoop.models.base import Answer, Completion, Settings, Turn
 from emcoop.models.build import build
-from emcoop.models.openai import KEY
+from emcoop.models.openai import KEY, make
 from emcoop.models.retry import Patience
 from emcoop.models.structured import ask
 
@@ -96,6 +97,18 @@ def test_a_server_that_hangs_is_left_after_the_timeout_of_each_attempt(faulty_se
     with pytest.raises(ModelUnavailable, match="timeout") as caught:
         complete(faulty_server, Settings(timeout_s=0.2))
     assert [f.kind for f in caught.value.faults] == ["timeout"] * 3
+
+
+def test_an_attempt_is_bounded_in_time_without_the_layers_above_it(faulty_server: FaultyServer) -> None:
+    async def go() -> None:
+        adapter = make("faulty", base_url=faulty_server.url)
+        with pytest.raises(AttemptFailed) as caught:
+            await adapter.complete(TURNS, schema=None, settings=Settings(timeout_s=0.2))
+        await adapter.aclose()
+        assert caught.value.kind == "timeout"
+
+    faulty_server.script = [faulty.hang()]
+    asyncio.run(go())
 
 
 def test_a_call_is_bounded_in_time_even_when_its_attempts_are_not(faulty_server: FaultyServer) -> None:
@@ -180,7 +193,8 @@ def test_a_downgrade_is_remembered_and_made_once_by_calls_side_by_side(faulty_se
         model = build(f"openai:faulty@{server_url}", patience=QUICK)
         schema = Reply.model_json_schema()
         two = [model.complete(TURNS, schema=schema, settings=Settings(sample=i)) for i in range(2)]
-        await asyncio.gather(*two)
+        told = [len(done.faults) for done in await asyncio.gather(*two)]
+        assert sorted(told) == [0, 1]
         await model.complete(TURNS, schema=schema, settings=Settings())
         await model.aclose()
 

@@ -21,7 +21,7 @@ from emcoop.experiment.study import log_path
 from emcoop.log.reader import LogReader
 
 EXTRAS = {
-    "openai": "models openai:NAME",
+    "aiohttp": "models openai:NAME",
     "anthropic": "models anthropic:NAME",
     "xllamacpp": "models local:NAME",
     "genai-prices": "prices of hosted models",

@@ -10,12 +10,12 @@ from typing import Any
 
 from emcoop.core.errors import MissingDependency
 from emcoop.core.types import Json, Usage
-from emcoop.models.attempt import AttemptFailed
+from emcoop.models.attempt import AttemptFailed, public
 from emcoop.models.base import Completion, Fault, Settings, Turn
 from emcoop.models.hosted import HostedModel
 from emcoop.models.money import cost_usd
 from emcoop.models.parsing import encodable, parsed_or_none
-from emcoop.models.remote import count, with_schema_in_words
+from emcoop.models.remote import Reply, count, with_schema_in_words
 from emcoop.models.schemas import BOUNDS, LENGTHS, strict_form
 
 KEY = "ANTHROPIC_API_KEY"
@@ -62,15 +62,25 @@ class AnthropicModel(HostedModel[_Dialect]):
         key = os.environ.get(KEY)
         if not key and base_url is None:
             raise MissingDependency(f"model 'anthropic:{name}' needs a key: set {KEY}")
-        super().__init__(
-            name, sdk=anthropic, error=anthropic.AnthropicError, key=key, base_url=base_url, dialect=_Dialect()
-        )
+        super().__init__(name, secrets=(key,) if key else (), base_url=base_url, dialect=_Dialect())
+        self._sdk = anthropic
         self._client = anthropic.AsyncAnthropic(api_key=key or "none", base_url=base_url, max_retries=0)
 
-    async def _send(self, request: dict[str, Any], timeout_s: float) -> bytes:
-        reply = await self._client.messages.with_raw_response.create(**request, timeout=timeout_s)
-        body: bytes = await reply.http_response.aread()
-        return body
+    async def _send(self, request: dict[str, Any], timeout_s: float) -> Reply:
+        try:
+            got = (await self._client.messages.with_raw_response.create(**request, timeout=timeout_s)).http_response
+        except self._sdk.APIStatusError as error:
+            got = error.response
+        except self._sdk.APITimeoutError as error:
+            raise AttemptFailed("timeout", "the provider did not answer in time") from error
+        except self._sdk.APIConnectionError as error:
+            cause = str(error.__cause__ or error)
+            broke_off = "incomplete" in cause or "complete message body" in cause
+            said = public(cause or "no connection", *self._secrets)
+            raise AttemptFailed("truncated" if broke_off else "connection", said) from error
+        except self._sdk.AnthropicError as error:
+            raise AttemptFailed("malformed", public(f"the reply cannot be read: {error}", *self._secrets)) from error
+        return Reply(got.status_code, got.headers, await got.aread())
 
     def _request(
         self, turns: tuple[Turn, ...], schema: Mapping[str, Json] | None, settings: Settings
@@ -99,10 +109,10 @@ class AnthropicModel(HostedModel[_Dialect]):
     ) -> Completion:
         blocks = body.get("content")
         if not (isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks)):
-            raise AttemptFailed("malformed", "the reply holds no list of content blocks", faults=faults)
+            raise AttemptFailed("malformed", "the reply holds no list of content blocks")
         stop = body.get("stop_reason")
         if stop == "refusal":
-            raise AttemptFailed("refused", "the model declined to answer", repeats=True, faults=faults)
+            raise AttemptFailed("refused", "the model declined to answer", repeats=True)
         calls = [block.get("input") for block in blocks if block.get("type") == "tool_use"]
         texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
         text = json.dumps(calls[0], ensure_ascii=False) if calls else "".join(texts)

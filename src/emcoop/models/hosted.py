@@ -1,4 +1,4 @@
-"""One attempt at a hosted provider through its SDK: what the adapters of such providers do alike.
+"""One attempt at a hosted provider: what the adapters of such providers do alike.
 
 A provider that refuses a field of a request with a 400 is asked again at once in a lesser dialect; the dialect is
 remembered for the model, and each downgrade is told as a fault of kind ``unsupported``.
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from emcoop.core.types import Json
 from emcoop.models.attempt import AttemptFailed, public
 from emcoop.models.base import Completion, Fault, Settings, Turn
-from emcoop.models.remote import error_text, failed_attempt, json_body, public_url
+from emcoop.models.remote import Reply, error_text, failure, json_body, public_url
 
 
 class Dialect(Protocol):
@@ -28,21 +28,14 @@ D = TypeVar("D", bound=Dialect)
 
 
 class HostedModel(ABC, Generic[D]):
-    """One attempt per call; see `build` for the retrying model around it.
-
-    `sdk` is the provider's package, `error` the base of its errors, `key` what no message may show.
-    """
+    """One attempt per call; see `build` for the retrying model around it. `secrets` are what no message may show."""
 
     adapter: ClassVar[str]
     refuser: ClassVar[str]
     """Who refuses a field, in the words of a fault."""
 
-    def __init__(
-        self, name: str, *, sdk: Any, error: type[Exception], key: str | None, base_url: str | None, dialect: D
-    ) -> None:
-        self._sdk = sdk
-        self._error = error
-        self._key = key
+    def __init__(self, name: str, *, secrets: tuple[str, ...], base_url: str | None, dialect: D) -> None:
+        self._secrets = secrets
         self._dialect = dialect
         self.name = f"{self.adapter}:{name}"
         self.model = name
@@ -53,30 +46,31 @@ class HostedModel(ABC, Generic[D]):
     ) -> Completion:
         """One attempt. Raises AttemptFailed."""
         begun = time.perf_counter()
+        asked = tuple(turns)
         faults: list[Fault] = []
-        while True:
-            used = self._dialect
-            request = self._request(tuple(turns), schema, settings)
-            try:
-                body = await self._send(request, settings.timeout_s)
-                break
-            except self._sdk.BadRequestError as error:
-                if used != self._dialect:
-                    continue  # A call beside this one has learnt something in the meantime.
-                lesser = used.without(error_text(error), schema is not None)
-                if lesser is None:
-                    raise self._failed(error, faults) from error
-                self._dialect, given_up = lesser
-                said = public(f"the {self.refuser} refuses {given_up}: {error_text(error)}", self._key)
-                faults.append(Fault("unsupported", 1, said, error.status_code))
-            except self._error as error:
-                raise self._failed(error, faults) from error
-        return self._read(json_body(body), schema, time.perf_counter() - begun, tuple(faults))
+        try:
+            while True:
+                used = self._dialect
+                reply = await self._send(self._request(asked, schema, settings), settings.timeout_s)
+                if reply.good:
+                    break
+                # Where a call beside this one has learnt something in the meantime, nothing is left to learn.
+                if reply.status != 400 or used == self._dialect:
+                    faults.append(self._learn(used, reply, schema is not None))
+            return self._read(json_body(reply.body), schema, time.perf_counter() - begun, tuple(faults))
+        except AttemptFailed as failed:
+            failed.faults = tuple(faults)
+            raise
 
-    def _failed(self, error: Exception, faults: list[Fault]) -> AttemptFailed:
-        failure = failed_attempt(self._sdk, error, self._key)
-        failure.faults = tuple(faults)
-        return failure
+    def _learn(self, used: D, reply: Reply, schema: bool) -> Fault:
+        """Give up what the provider refuses; returns what is told of it. Raises AttemptFailed for other failures."""
+        text = error_text(reply)
+        lesser = used.without(text, schema) if reply.status == 400 else None
+        if lesser is None:
+            raise failure(reply, *self._secrets)
+        self._dialect, given_up = lesser
+        said = public(f"the {self.refuser} refuses {given_up}: {text}", *self._secrets)
+        return Fault("unsupported", 1, said, reply.status)
 
     def describe(self) -> Mapping[str, Json]:
         """The adapter, the name and the server."""
@@ -89,8 +83,8 @@ class HostedModel(ABC, Generic[D]):
         """The request in the present dialect."""
 
     @abstractmethod
-    async def _send(self, request: dict[str, Any], timeout_s: float) -> bytes:
-        """The reply's body. Raises the SDK's errors."""
+    async def _send(self, request: dict[str, Any], timeout_s: float) -> Reply:
+        """What the server answers, good or not. Raises AttemptFailed when no whole answer comes."""
 
     @abstractmethod
     def _read(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 
 def cost_usd(
     model: str,
@@ -19,21 +21,36 @@ def cost_usd(
     (written to it). The provider is named, or found
     by its API address. A server that is in no table has no known price: None, not zero.
     """
-    try:
-        import genai_prices
-    except ImportError:
+    if not _is_known(model, provider, base_url):
         return None
-    usage = genai_prices.Usage(
-        input_tokens=input_tokens,
-        output_tokens=output_tokens,
-        cache_read_tokens=cached_tokens or None,
-        cache_write_tokens=stored_tokens or None,
-    )
     try:
-        if base_url is not None:
-            price = genai_prices.calc_price(usage, model_ref=model, provider_api_url=base_url)
-        else:
-            price = genai_prices.calc_price(usage, model_ref=model, provider_id=provider)
+        return _price(
+            model,
+            provider,
+            base_url,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cache_read_tokens=cached_tokens or None,
+            cache_write_tokens=stored_tokens or None,
+        )
     except (LookupError, ValueError):
         return None
-    return float(price.total_price)
+
+
+@lru_cache(maxsize=256)
+def _is_known(model: str, provider: str | None, base_url: str | None) -> bool:
+    """Whether the tables have this model; found out once, since it takes time to find that they have not."""
+    try:
+        _price(model, provider, base_url, input_tokens=0, output_tokens=0)
+    except (ImportError, LookupError):
+        return False
+    except ValueError:
+        return True  # Of no tokens at all the tables may say nothing.
+    return True
+
+
+def _price(model: str, provider: str | None, base_url: str | None, **tokens: int | None) -> float:
+    import genai_prices
+
+    where = {"provider_id": provider} if base_url is None else {"provider_api_url": base_url}
+    return float(genai_prices.calc_price(genai_prices.Usage(**tokens), model_ref=model, **where).total_price)

@@ -1,26 +1,28 @@
-"""Any OpenAI-compatible server through the `openai` package: hosted, vLLM, Ollama, llama.cpp and others."""
+"""Any OpenAI-compatible server: hosted, vLLM, Ollama, llama.cpp and others."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
-from emcoop.core.errors import MissingDependency
+from emcoop.core.errors import ConfigError, MissingDependency
 from emcoop.core.types import Json, Usage
 from emcoop.models.attempt import AttemptFailed, public
 from emcoop.models.base import Completion, Fault, Settings, Turn
 from emcoop.models.hosted import HostedModel
-from emcoop.models.lanes import Lanes
+from emcoop.models.http import Poster
 from emcoop.models.money import cost_usd
 from emcoop.models.parsing import encodable, parsed_or_none
-from emcoop.models.remote import count, with_schema_in_words
+from emcoop.models.remote import Reply, count, with_schema_in_words
 from emcoop.models.schemas import LENGTHS, strict_form
 
+HOME = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
+ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+"""Headers that say whom to charge, and the variables that hold them."""
+
 FORMATS = ("json_schema", "json_object", "none")
 FORMAT_WORDS = ("response_format", "response format", "json_schema", "json_object", "schema", "grammar")
 
@@ -61,34 +63,24 @@ class OpenAIModel(HostedModel[_Dialect]):
     refuser = "server"
 
     def __init__(self, name: str, *, base_url: str | None = None) -> None:
-        try:
-            import openai
-        except ImportError as error:
-            raise MissingDependency("the openai adapter needs a package: pip install 'emcoop[openai]'") from error
         own = base_url or os.environ.get("OPENAI_BASE_URL") or None
-        key = os.environ.get(KEY)
+        key = _variable(KEY)
         if not key and own is None:
             raise MissingDependency(
                 f"model 'openai:{name}' needs a key: set {KEY}, or name a server: openai:{name}@URL"
             )
+        # A server of one's own often wants no key, but some want the header.
+        headers = {"Authorization": f"Bearer {key or 'none'}"}
+        headers.update({header: value for header, where in ACCOUNT.items() if (value := _variable(where))})
+        try:
+            self._poster = Poster(own or HOME, "chat/completions", headers, (key,) if key else ())
+        except ImportError as error:
+            raise MissingDependency("the openai adapter needs a package: pip install 'emcoop[openai]'") from error
         dialect = _Dialect("max_completion_tokens", "max_tokens") if own is None else _Dialect()
-        super().__init__(name, sdk=openai, error=openai.OpenAIError, key=key, base_url=own, dialect=dialect)
-        # A server of one's own often wants no key, but the client insists on one.
-        http = _http(openai)
-        # Made once: to read the certificates costs more than all else in a client.
-        pool = partial(openai.DefaultAsyncHttpxClient, verify=http.create_ssl_context())
-        first = openai.AsyncOpenAI(api_key=key or "none", base_url=own, max_retries=0, http_client=pool())
-        self._lanes = Lanes(first, lambda: first.copy(http_client=pool()))
-        self._reply_type = http.Response
+        super().__init__(name, secrets=self._poster.secrets, base_url=own, dialect=dialect)
 
-    async def _send(self, request: dict[str, Any], timeout_s: float) -> bytes:
-        with self._lanes.lane() as client:
-            # Not `chat.completions.create`, which walks through the whole schema to check its types.
-            reply = await client.post(
-                "/chat/completions", body=request, cast_to=self._reply_type, options={"timeout": timeout_s}
-            )
-        content: bytes = reply.content
-        return content
+    async def _send(self, request: dict[str, Any], timeout_s: float) -> Reply:
+        return await self._poster.post(request, timeout_s)
 
     def _request(
         self, turns: tuple[Turn, ...], schema: Mapping[str, Json] | None, settings: Settings
@@ -125,13 +117,13 @@ class OpenAIModel(HostedModel[_Dialect]):
             refusal = choice["message"].get("refusal")
             finish = choice.get("finish_reason") or "stop"
         except (KeyError, IndexError, TypeError, AttributeError):
-            raise AttemptFailed("malformed", "the reply holds no choices[0].message.content", faults=faults) from None
+            raise AttemptFailed("malformed", "the reply holds no choices[0].message.content") from None
         if text is None:
             if isinstance(refusal, str):
-                raise AttemptFailed("refused", public(refusal, self._key), repeats=True, faults=faults)
+                raise AttemptFailed("refused", public(refusal, *self._secrets), repeats=True)
             text = ""
         if not (isinstance(text, str) and isinstance(finish, str)):
-            raise AttemptFailed("malformed", "choices[0].message.content is no text", faults=faults)
+            raise AttemptFailed("malformed", "choices[0].message.content is no text")
         parsed = parsed_or_none(text, schema)
         return Completion(text, parsed, self._usage(body), latency_s, finish, self.name, faults)
 
@@ -153,15 +145,21 @@ class OpenAIModel(HostedModel[_Dialect]):
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._lanes.aclose()
+        await self._poster.aclose()
 
 
-def _http(sdk: Any) -> Any:
-    """The HTTP package that this version of the SDK stands on."""
-    client = next(kind for kind in sdk.DefaultAsyncHttpxClient.__mro__ if kind.__name__ == "AsyncClient")
-    return sys.modules[client.__module__.partition(".")[0]]
+def _variable(name: str) -> str:
+    """What the environment says, fit for a header; the empty string for nothing."""
+    value = os.environ.get(name, "").strip()
+    if not (value.isascii() and value.isprintable()):
+        raise ConfigError(f"{name} holds characters that no HTTP header may hold")
+    return value
 
 
 def make(name: str, *, base_url: str | None = None) -> OpenAIModel:
-    """The model of this name. Raises MissingDependency when the package or the key is not there."""
+    """The model of this name.
+
+    Raises MissingDependency when the package or the key is not there, and ConfigError for a server's address, a key or
+    a proxy that cannot be used.
+    """
     return OpenAIModel(name, base_url=base_url)

@@ -1,13 +1,15 @@
-"""What the adapters of hosted providers share: their SDKs are built alike and fail alike."""
+"""What the adapters of hosted providers share: the replies they read, and how those fail."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
+
+import orjson
 
 from emcoop.core.types import Json
 from emcoop.models.attempt import AttemptFailed, public
@@ -20,6 +22,20 @@ LONGEST_RETRY_AFTER_S = 7 * 24 * 3600.0
 
 REPEATING = ("insufficient_quota", "billing", "credit balance")
 """Words of a 429 that waiting does not mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a provider's server answered; `headers` are found by their names in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def good(self) -> bool:
+        """Whether the server says that it did what was asked."""
+        return 200 <= self.status < 300
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -45,55 +61,53 @@ def _date(text: str) -> datetime:
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
-def failed_attempt(sdk: Any, error: Exception, secret: str | None) -> AttemptFailed:
-    """An exception of the `openai` or `anthropic` package (`sdk`) as a fault, without the key in its message."""
-    if isinstance(error, sdk.APITimeoutError):
-        return AttemptFailed("timeout", "the provider did not answer in time")
-    if isinstance(error, sdk.APIStatusError):
-        return _status(error, secret)
-    if isinstance(error, sdk.APIConnectionError):
-        cause = str(error.__cause__ or error)
-        broke_off = "incomplete" in cause or "complete message body" in cause
-        return AttemptFailed("truncated" if broke_off else "connection", public(cause or "no connection", secret))
-    return AttemptFailed("malformed", public(f"the reply cannot be read: {error}", secret))
-
-
-def _status(error: Any, secret: str | None) -> AttemptFailed:
-    status = int(error.status_code)
-    message = public(error_text(error), secret)
+def failure(reply: Reply, *secrets: str) -> AttemptFailed:
+    """A reply that is not good as a fault, without the secrets in its message."""
+    message = public(error_text(reply), *secrets)
+    status, wait = reply.status, retry_after_s(reply.headers)
     if status == 429:
         repeats = any(word in message.lower() for word in REPEATING)
-        wait = retry_after_s(error.response.headers)
         return AttemptFailed("rate_limit", message, status=status, repeats=repeats, retry_after_s=wait)
     if status in (408, 409, 425) or status >= 500:
         kind = "timeout" if status == 408 else "server"
-        return AttemptFailed(kind, message, status=status, retry_after_s=retry_after_s(error.response.headers))
+        return AttemptFailed(kind, message, status=status, retry_after_s=wait)
     return AttemptFailed("refused", message, status=status, repeats=True)
 
 
-def error_text(error: Any) -> str:
+def error_text(reply: Reply) -> str:
     """The provider's own words, from the usual ``{"error": {"message": ...}}``."""
-    body = error.body
-    if isinstance(body, Mapping):
+    try:
+        body = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        body = reply.body.decode(errors="replace").strip()
+    if isinstance(body, dict):
         inner = body.get("error", body)
-        if isinstance(inner, Mapping):
+        if isinstance(inner, dict):
             code = f" [{inner['code']}]" if isinstance(inner.get("code"), str) else ""
             return f"{inner.get('message') or inner}{code}"
         return str(inner)
-    return str(body or error)
+    return str(body or f"the server answered with status {reply.status} and no reason")
 
 
 def json_body(content: bytes) -> Mapping[str, Json]:
     """A reply's JSON object. Raises AttemptFailed (``malformed``) for anything else."""
     if len(content) > BODY_LIMIT:
-        raise AttemptFailed("malformed", f"a reply of {len(content)} bytes; at most {BODY_LIMIT} are read")
+        raise AttemptFailed("malformed", f"a reply of more than {BODY_LIMIT} bytes; no more are read")
     try:
-        body = json.loads(content)
+        body = _loads(content)
     except (ValueError, RecursionError) as error:
         raise AttemptFailed("malformed", public(f"the reply is not JSON: {error}")) from error
     if not isinstance(body, dict):
         raise AttemptFailed("malformed", f"the reply is a JSON {type(body).__name__}, not an object")
     return body
+
+
+def _loads(content: bytes) -> Json:
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        # Servers in Python write half a surrogate pair, NaN and Infinity, which only Python reads.
+        return json.loads(content)
 
 
 def count(value: Json) -> int:

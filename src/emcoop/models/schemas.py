@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+
+import orjson
 
 from emcoop.core.types import Json
 
@@ -25,8 +28,22 @@ def strict_form(schema: Mapping[str, Json], without: frozenset[str] = NOTES) -> 
 
     Every property becomes required and no others are allowed, ``oneOf`` becomes ``anyOf``, and the keywords in
     `without` are dropped: what they ask is left to validation, which every answer goes through anyway. None for
-    objects with free keys, which strict mode has no form for.
+    objects with free keys, which strict mode has no form for. Nobody may change what is returned: equal schemas share
+    it.
     """
+    try:
+        return _remembered(orjson.dumps(schema), without)
+    except orjson.JSONEncodeError:  # a huge number
+        return _converted(schema, without)
+
+
+@lru_cache(maxsize=512)
+def _remembered(encoded: bytes, without: frozenset[str]) -> dict[str, Json] | None:
+    """By content: to convert a schema takes as long as the rest of a call, and each call brings one."""
+    return _converted(orjson.loads(encoded), without)
+
+
+def _converted(schema: Mapping[str, Json], without: frozenset[str]) -> dict[str, Json] | None:
     try:
         converted: dict[str, Json] = _strict(schema, NOTES | without)
     except _Free:
