@@ -83,7 +83,7 @@ class Altered:
         return await self.inner.interrupt(self._shown(view))
 
     def act(self, state: Any, action: BaseModel, progress: Progress) -> Grounding:
-        return self.inner.act(state, action, replace(progress, heard=()) if self._options.deaf else progress)
+        return self.inner.act(state, action, progress._replace(heard=()) if self._options.deaf else progress)
 
     def describe(self) -> Mapping[str, Json]:
         options = self._options.model_dump(mode="json", exclude={"inner"}, exclude_defaults=True)

@@ -2,7 +2,8 @@
 
 Conventions: simulated time is an integer number of microseconds (`Micros`), so that adding latencies is
 exact; an agent is named ``agent_0`` ... ``agent_{n-1}`` and its index is the number in its name; a task is
-named by its environment (CUBE: ``block_2:left``). All values are immutable.
+named by its environment (CUBE: ``block_2:left``). All values are immutable; those that are made at every step are
+named tuples, which are made several times faster than dataclasses.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import BaseModel
 
@@ -141,8 +142,7 @@ class Score:
     detail: Mapping[str, Json] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(NamedTuple):
     """z_{i,t}: what an agent has (`tools`: name -> count), can do (`skills`) and where it is (`position`)."""
 
     tools: Mapping[str, int]
@@ -244,8 +244,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ActionRecord:
+class ActionRecord(NamedTuple):
     """One entry of the symbolic action history (paper, H.2.1).
 
     `status` is ``start``, ``in_progress``, ``end`` or ``failed``; `primitive` the primitive it became at `step`.

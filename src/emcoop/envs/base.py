@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,7 @@ from emcoop.core.types import (
 S = TypeVar("S")
 
 
-@dataclass(frozen=True, slots=True)
-class Transition(Generic[S]):
+class Transition(NamedTuple, Generic[S]):
     """The result of one joint step.
 
     `rewards` has every agent; `terminated` means the task is over (`score` says how), `truncated` the horizon;
@@ -51,8 +50,7 @@ class Transition(Generic[S]):
     events: tuple[Mapping[str, Json], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """How far a symbolic action has come when it is grounded.
 
     `steps` primitives of it have been executed; `memo` is what the action carries from step to step (JSON, given
@@ -65,8 +63,7 @@ class Progress:
     heard: tuple[AgentId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Primitive:
+class Primitive(NamedTuple):
     """The action goes on: execute this move next, and carry `memo`."""
 
     action: Move

@@ -76,9 +76,9 @@ class ActivePlan:
 
 def label(action: BaseModel) -> str:
     """A symbolic action in one line: ``push(block_id=1, steps=3)``, or what the action itself says as its `brief`."""
-    brief = getattr(action, "brief", None)
+    brief = getattr(type(action), "brief", None)  # of the action itself, pydantic looks for it everywhere
     if brief is not None:
-        return str(brief())
+        return str(brief(action))
     fields = action.model_dump(mode="json", exclude_none=True)
     name = fields.pop("action_type", type(action).__name__)
     return f"{name}({', '.join(f'{k}={v}' for k, v in fields.items())})"

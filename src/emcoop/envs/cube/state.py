@@ -28,6 +28,8 @@ RESULTS = ("stayed", "moved", "pushed", "wall", "occupied", "contested", "insuff
 _MAGIC = b"CUBE1\0\0\0"
 _HEAD = Struct("<8s4i")
 _NUMBER = np.dtype("<i4")
+_AS_STORED = np.dtype(np.int32) == _NUMBER
+"""Whether this machine's numbers are the snapshot's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,8 +98,13 @@ def _paint(side: int, agents: Ints, blocks: Ints, alive: NDArray[np.uint8]) -> I
 def to_bytes(state: CubeState) -> bytes:
     """The whole state as canonical little-endian bytes."""
     head = _HEAD.pack(_MAGIC, state.side, state.step, len(state.agents), len(state.blocks))
-    parts = (state.agents, state.blocks, state.alive, state.last)
-    return head + b"".join([part.astype(_NUMBER, copy=False).tobytes() for part in parts])
+    alive = state.alive.astype(_NUMBER)
+    if not _AS_STORED:
+        parts = (state.agents, state.blocks, state.last)
+        agents, blocks, last = (part.astype(_NUMBER) for part in parts)
+    else:
+        agents, blocks, last = state.agents, state.blocks, state.last
+    return b"".join((head, agents.tobytes(), blocks.tobytes(), alive.tobytes(), last.tobytes()))
 
 
 def from_bytes(data: bytes) -> CubeState:

@@ -12,7 +12,7 @@ import argparse
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -175,7 +175,7 @@ class _Player:
         while self.plan is not None:
             outcome = self.env.ground(state, self.agent, self.plan.actions[self.at], self.progress)
             if isinstance(outcome, Primitive):
-                self.progress = replace(self.progress, memo=outcome.memo)
+                self.progress = self.progress._replace(memo=outcome.memo)
                 return outcome.action
             if isinstance(outcome, Done):
                 self.at, self.progress = self.at + 1, Progress()
@@ -246,7 +246,7 @@ def play(
         transition = env.step(state, moves)
         state = transition.state
         for player in team:
-            player.progress = replace(player.progress, steps=player.progress.steps + 1)
+            player.progress = player.progress._replace(steps=player.progress.steps + 1)
         over = transition.terminated or transition.truncated
     return _result(env, team, state, seed, time.perf_counter() - started)
 
