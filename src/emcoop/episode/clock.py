@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from emcoop.core.types import Micros
+from emcoop.episode.baton import Baton
 
 T = TypeVar("T")
 
@@ -87,6 +88,7 @@ class Clock:
     """Simulated time and the fibers that live in it. One per episode; not thread-safe."""
 
     now: Micros = 0
+    baton: Baton = field(default_factory=Baton)
     _sequence: int = 0
     _ready: deque[tuple[_Entry, Any]] = field(default_factory=deque)
     _heap: list[tuple[Micros, int, int, _Entry, Any]] = field(default_factory=list)
@@ -201,7 +203,9 @@ class Clock:
         """Wait for real work; what has finished gets its place on the heap by its declared latency."""
         if not self._down:
             self._expected = asyncio.get_running_loop().create_future()
+            self.baton.pass_on()
             await self._expected
+            await self.baton.take()
         while self._down:
             task = self._down.popleft()
             place = self._flying.pop(task)

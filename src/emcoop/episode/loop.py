@@ -43,6 +43,7 @@ from emcoop.core.types import (
     primitive_of,
 )
 from emcoop.envs.base import AnyEnvironment
+from emcoop.episode.baton import Baton
 from emcoop.episode.clock import Clock
 from emcoop.episode.latency import Latency
 from emcoop.episode.post import Post
@@ -116,6 +117,7 @@ class Table:
         step_s: float = 0.1,
         watch: Callable[[int], None] = lambda step: None,
         state: Any = None,
+        baton: Baton | None = None,
     ) -> None:
         self.env = env
         self.topology = topology
@@ -123,7 +125,7 @@ class Table:
         self.latency = latency
         self.limits = limits
         self._bounded = any(b is not None for b in (limits.max_tokens, limits.max_usd, limits.wall_clock_s))
-        self.clock = Clock()
+        self.clock = Clock(baton=baton or Baton())
         self.step = 0
         self.state: Any = env.reset(seed) if state is None else state
         self.history: deque[ActionRecord] = deque(maxlen=HISTORY)
@@ -208,7 +210,9 @@ class Table:
         """Steps that wait for nothing real must not hold up other episodes, nor the keyboard. Nothing hangs on it."""
         now = time.monotonic()
         if now - self._gave_way >= TURN_S:
+            self.clock.baton.pass_on()
             await asyncio.sleep(0)
+            await self.clock.baton.take()
             self._gave_way = time.monotonic()
 
     def _deliberate(self, seats: list[SeatState]) -> None:

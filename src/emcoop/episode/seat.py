@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -74,11 +75,16 @@ class ActivePlan:
         return len(self.plan.actions) - self.index
 
 
+@lru_cache(maxsize=256)
+def _has_brief(kind: type[BaseModel]) -> bool:
+    """Looked for once: pydantic's types look for what they have not in many places."""
+    return hasattr(kind, "brief")
+
+
 def label(action: BaseModel) -> str:
     """A symbolic action in one line: ``push(block_id=1, steps=3)``, or what the action itself says as its `brief`."""
-    brief = getattr(type(action), "brief", None)  # of the action itself, pydantic looks for it everywhere
-    if brief is not None:
-        return str(brief(action))
+    if _has_brief(type(action)):
+        return str(action.brief())  # type: ignore[attr-defined]
     fields = action.model_dump(mode="json", exclude_none=True)
     name = fields.pop("action_type", type(action).__name__)
     return f"{name}({', '.join(f'{k}={v}' for k, v in fields.items())})"

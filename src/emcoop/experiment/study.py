@@ -16,6 +16,7 @@ from emcoop.core.config import StrictModel
 from emcoop.core.errors import CapReached, ConfigError, EmcoopError, LogError
 from emcoop.core.memory import fewer_collections
 from emcoop.core.types import AgentId, Limit, Micros, Usage
+from emcoop.episode.baton import Baton, batons
 from emcoop.episode.latency import make_latency
 from emcoop.episode.loop import Outcome, Table
 from emcoop.episode.setup import Setup
@@ -140,45 +141,50 @@ async def play_episode(
     *,
     again: bool = False,
     pay: Callable[[Usage], None] = lambda used: None,
+    shared: asyncio.Semaphore | None = None,
 ) -> Outcome:
     """Play one episode into the log. What goes wrong inside is recorded as a failed episode and raised.
 
     With `again`, an episode that the provider's fault has ended is recorded as failed too, and may be played again.
-    `pay` hears what the episode has used, however it ends.
+    `pay` hears what the episode has used, however it ends. Episodes with the same `shared` (of `batons`) take turns to
+    compute.
     """
-    env = cell.make_env()
-    topology = cell.make_topology(env.agents)
-    team = cell.make_team(env, seed, models)
-    latency = make_latency(cell.latency, seed, _recorded(cell, seed))
-    writer = store.start(cell=cell.cell, seed=seed, setup=cell.plain)
-    try:
-        table = Table(
-            env=env,
-            topology=topology,
-            team=team,
-            seed=seed,
-            latency=latency,
-            writer=writer,
-            limits=cell.limits,
-            step_s=cell.step_s,
-            watch=watch,
-        )
+    async with Baton(shared) as baton:
+        env = cell.make_env()
+        topology = cell.make_topology(env.agents)
+        team = cell.make_team(env, seed, models)
+        latency = make_latency(cell.latency, seed, _recorded(cell, seed))
+        writer = store.start(cell=cell.cell, seed=seed, setup=cell.plain)
         try:
-            outcome = await table.play(cell.opening(env, topology, team, seed))
-        finally:
-            pay(table.usage())
-            table.leave()
-    except LogError:
-        raise
-    except EmcoopError as error:
-        writer.finish("failed", {"error": f"{type(error).__name__}: {error}"})
-        raise
-    end = {"limit": outcome.limit, "score": to_json(outcome.score), "steps": outcome.steps}
-    if again and passing_fault(outcome):
-        writer.finish("failed", {"error": f"ModelUnavailable: {outcome.message}"})
-    else:
-        await writer.finish_soon("finished", end)
-    return outcome
+            table = Table(
+                env=env,
+                topology=topology,
+                team=team,
+                seed=seed,
+                latency=latency,
+                writer=writer,
+                limits=cell.limits,
+                step_s=cell.step_s,
+                watch=watch,
+                baton=baton,
+            )
+            try:
+                outcome = await table.play(cell.opening(env, topology, team, seed))
+            finally:
+                pay(table.usage())
+                table.leave()
+        except LogError:
+            raise
+        except EmcoopError as error:
+            writer.finish("failed", {"error": f"{type(error).__name__}: {error}"})
+            raise
+        end = {"limit": outcome.limit, "score": to_json(outcome.score), "steps": outcome.steps}
+        if again and passing_fault(outcome):
+            writer.finish("failed", {"error": f"ModelUnavailable: {outcome.message}"})
+        else:
+            baton.pass_on()
+            await writer.finish_soon("finished", end)
+        return outcome
 
 
 def passing_fault(outcome: Outcome) -> bool:
@@ -266,7 +272,7 @@ async def play(
                 player.models[name] = build(name, cache=cache, start=start, most=most)
             for cell in study.cells:  # options that no agent accepts are found before the first episode
                 cell.make_team(cell.make_env(), 0, player.models)
-            with fewer_collections():
+            with fewer_collections(jobs):
                 await player.play(jobs)
         finally:
             for model in player.models.values():
@@ -330,6 +336,7 @@ class _Player:
         self.capped: str | None = None
         self._todo: Iterator[tuple[Setup, int]] = iter(todo)
         self._begun = time.monotonic()
+        self._batons = batons()
 
     async def play(self, jobs: int) -> None:
         """Play until nothing is left; the first error that ends the run is raised as itself."""
@@ -362,7 +369,9 @@ class _Player:
         """One episode, begun anew while the provider's passing fault ends it and repeats are left."""
         for left in range(self.repeats, -1, -1):
             watch = self._watcher(cell, seed)
-            outcome = await play_episode(cell, seed, self.store, self.models, watch, again=left > 0, pay=self._pay)
+            outcome = await play_episode(
+                cell, seed, self.store, self.models, watch, again=left > 0, pay=self._pay, shared=self._batons
+            )
             if not passing_fault(outcome):
                 break
         return outcome
