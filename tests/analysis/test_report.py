@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.analysis.test_compare import study
+from tests.analysis.test_compare import episodes, study
 
 from emcoop.analysis.answers import Answers, sections
 from emcoop.analysis.cells import read_records, summarise
@@ -234,9 +234,19 @@ def test_a_chart_of_undefined_or_zero_values_still_draws() -> None:
 
 def test_the_report_says_how_many_clear_contrasts_chance_alone_would_give_over_its_metrics() -> None:
     """Holm holds one metric's family: of 150 simulated reports on 7 unrelated metrics of equal arms 42 showed some."""
-    rows = study()
+    rows = [
+        *episodes("h1", [1.0, 1.0, 0.5, 1.0] * 2, topology="individual", level="hard"),
+        *episodes("h2", [0.5, 0.5, 0.0, 0.5] * 2, topology="debate", level="hard"),
+    ]
     one, two = (Answers(tuple(pairwise(rows, "topology", names))) for names in (["progress"], ["progress", "success"]))
     assert "would show some" not in "".join(sections(summarise(rows), one))
     told = "".join(sections(summarise(rows), two))
     assert "Holm over the conditions of a metric, 0.05" in told
     assert "10% of reports on 2 unrelated metrics would show some" in told
+
+
+def test_the_report_says_when_seeds_are_too_few_for_any_contrast_to_be_clear() -> None:
+    rows = study()  # 4 seeds, 2 conditions
+    told = "".join(sections(summarise(rows), Answers(tuple(pairwise(rows, "topology", ["progress", "success"])))))
+    assert "With 4 seeds none could, whatever its size; it takes at least 7." in told
+    assert "would show some" not in told

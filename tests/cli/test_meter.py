@@ -16,7 +16,8 @@ from emcoop.cli.meter import QUIET_S, Meter
 from emcoop.core.types import Limit, Score, Usage
 from emcoop.episode.loop import Outcome
 from emcoop.episode.setup import Setup
-from emcoop.experiment.study import Caps, Progress
+from emcoop.experiment.caps import Caps
+from emcoop.experiment.study import Progress
 
 CELL = Setup(env="cube", level="hard", agents=3)
 WON = Outcome(limit=Limit.SUCCESS, score=Score(True, 1.0, {}), steps=20, usage=Usage())
@@ -55,6 +56,14 @@ def test_money_tokens_and_what_the_caps_leave_are_told() -> None:
     spent = Usage(30_000, 1_000, 0, 9, 0.5)
     meter(Progress(CELL, 0, done=1, total=2, outcome=WON, spent=spent))
     assert meter.lines()[1:] == ["$0.50 and 31.0k tokens spent", "caps leave $1.50, 19.0k tokens, 50 min"]
+
+
+def test_episodes_that_the_models_provider_has_ended_are_counted() -> None:
+    meter = Meter(now=Clock())
+    lost = Outcome(limit=Limit.MODEL, score=Score(False, 0.0, {}), steps=2, usage=Usage())
+    for seed, outcome in enumerate((lost, WON, lost)):
+        meter(Progress(CELL, seed, done=seed + 1, total=3, outcome=outcome))
+    assert "2 ended by model failures" in meter.lines()
 
 
 def test_a_price_that_nobody_knows_is_not_called_nothing() -> None:

@@ -1,8 +1,10 @@
 import math
 import re
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+from pydantic import BeforeValidator
 
 from emcoop.core.config import StrictModel, load, nearest, parse_yaml, read_yaml
 from emcoop.core.errors import ConfigError
@@ -17,6 +19,15 @@ class Outer(StrictModel):
     model: Inner = Inner()
 
 
+class Listed(StrictModel):
+    rules: tuple[Inner, ...] = ()
+    named: dict[str, Inner] = {}
+    pair: tuple[int, Inner] = (0, Inner())
+    either: tuple[str | Inner | None, ...] = ()
+    scalar: str | int = 0
+    wrapped: Annotated[tuple[Inner, ...], BeforeValidator(lambda v: v if isinstance(v, list) else [v])] = ()
+
+
 def test_unknown_key_names_the_nearest_known_one() -> None:
     with pytest.raises(ConfigError, match=r"study\.yaml: unknown key 'agnets'; did you mean 'agents'\?"):
         load(Outer, {"agnets": 3, "agents": 2}, "study.yaml")
@@ -25,6 +36,27 @@ def test_unknown_key_names_the_nearest_known_one() -> None:
 def test_unknown_nested_key_is_named_by_its_path() -> None:
     with pytest.raises(ConfigError, match=r"unknown key 'model\.temprature'; did you mean 'temperature'"):
         load(Outer, {"agents": 2, "model": {"temprature": 1}}, "x")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"rules": [{}, {"temprature": 1}]}, "unknown key 'rules.1.temprature'; did you mean 'temperature'?"),
+        ({"named": {"a": {"temprature": 1}}}, "unknown key 'named.a.temprature'; did you mean 'temperature'?"),
+        ({"pair": [1, {"temprature": 1}]}, "unknown key 'pair.1.temprature'; did you mean 'temperature'?"),
+        ({"either": ["a", {"temprature": 1}]}, "unknown key 'either.1.temprature'; did you mean 'temperature'?"),
+        ({"wrapped": {"temprature": 1}}, "unknown key 'wrapped.temprature'; did you mean 'temperature'?"),
+        ({"either": [["a"]]}, "either.0: Input should be a valid string"),
+        ({"scalar": {"a": 1}}, "scalar: Input should be a valid string, or a valid integer"),
+        ({"rules": 3}, "rules: Input should be a list"),
+    ],
+)
+def test_a_mistake_inside_a_list_or_a_choice_is_one_line_in_the_keys_that_were_written(
+    data: dict[str, object], said: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(Listed, data, "x")
+    assert str(caught.value) == f"x: {said}"
 
 
 def test_every_mistake_gets_its_own_line() -> None:

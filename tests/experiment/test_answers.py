@@ -11,8 +11,9 @@ import pytest
 
 from emcoop.cli import comparing, decomposing, explaining, forking, replaying, reporting, running
 from emcoop.core.errors import CapReached, ConfigError, UnknownName
+from emcoop.experiment.caps import Caps
 from emcoop.experiment.matrix import Matrix, read_matrix
-from emcoop.experiment.study import Caps, check, play
+from emcoop.experiment.study import check, play
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -107,6 +108,31 @@ def test_decompose_plays_the_swaps_and_names_the_seat(run: Path, capsys: pytest.
     assert sum(shapley.values()) == pytest.approx(found["all"]["mean"] - found["base"]["mean"])
     with pytest.raises(ConfigError, match="'zz': no cell of this run has it"):
         decomposing.decomposition(run, "zz", **where, jobs=1, json=True)
+
+
+@pytest.mark.parametrize(
+    ("source", "by", "said"),
+    [
+        ("null", "seats", "what the team misses most: agent_1."),
+        ("null", "faculties", "what the team misses most: act and plan."),
+        ("noop", "seats", "what costs most: agent_1."),
+        ("oracle", "silence,incompetent", "what costs most: incompetent."),
+    ],
+)
+def test_decompose_asks_what_is_missed_where_nobody_takes_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str, by: str, said: str
+) -> None:
+    matrix = Matrix(env="cube", agents=2, topology="centralized", seeds="dev:8", references=())
+    assert asyncio.run(play(matrix.study(), tmp_path)) == []
+    cell = matrix.study().cells[0].cell
+    decomposing.decomposition(tmp_path, cell, by, None, source, "progress", None, 2, json=False)
+    out = " ".join(capsys.readouterr().out.split())
+    assert said in out
+    assert not any(other in out for other in ("helps", "no factor", "loses most"))
+    decomposing.decomposition(tmp_path, cell, by, None, source, "progress", None, 2, json=True)
+    found = printed(capsys)
+    assert found["source"] == (source if "," not in by else None)
+    assert (found["culprit"], found["mainstay"]["factors"]) == (None, [said.rstrip(".").split()[-1]])
 
 
 def test_a_cell_is_named_by_what_it_is(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from emcoop.cli import comparing, explaining, reporting, running
 from emcoop.core.errors import ConfigError, MissingDependency
+from emcoop.experiment.caps import Caps
 from emcoop.experiment.cluster import play_on_ray
 from emcoop.experiment.matrix import Matrix, read_matrix
-from emcoop.experiment.study import Caps, play
+from emcoop.experiment.study import play
 
 
 def matrix(text: str, tmp_path: Path) -> Matrix:
@@ -38,6 +39,11 @@ def matrix(text: str, tmp_path: Path) -> Matrix:
             "env: cube\ntopology: [debate, individual]\nexclude: [{topology: debat}]",
             r"exclude: topology 'debat' is not among the values of that axis; did you mean 'debate'",
         ),
+        ("env: cube\nexclude: [{topolgy: debate}]", r"unknown key 'exclude\.0\.topolgy'; did you mean 'topology'\?$"),
+        ("env: cube\nagents: 0", r"study\.yaml: agents: Input should be greater than or equal to 1$"),
+        ("env: cube\nagents: [2, 0]", r"study\.yaml: agents\.1: Input should be greater than or equal to 1$"),
+        ("env: cube\nseeds: []", r"study\.yaml: seeds: write them as one text, such as 0-9, [^\n]*$"),
+        ("env: cube\nseeds: [0, 1]", r"study\.yaml: seeds: write them as one text, such as 0-9, [^\n]*$"),
         ("- cube", "not a mapping; it needs at least env: NAME"),
         ("env: cube\nenv_options: {cubes: {}}", r"'cubes' is not among the environments; did you mean 'cube'"),
     ],

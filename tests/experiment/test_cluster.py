@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from emcoop.core.errors import ConfigError
+from emcoop.core.errors import CapReached, ConfigError
+from emcoop.experiment.caps import Caps
 from emcoop.experiment.cluster import play_on_ray
 from emcoop.experiment.matrix import Matrix
 from emcoop.experiment.study import log_path, play
@@ -62,6 +63,17 @@ def test_a_worker_killed_in_the_middle_is_replaced_and_nothing_is_lost(tmp_path:
     asyncio.run(play(STUDY, tmp_path / "alone"))
     assert finished(run) == finished(tmp_path / "alone")
     assert len(finished(run)) == 60
+
+
+@pytest.mark.slow
+def test_a_part_that_has_used_its_share_of_the_caps_ends_and_all_is_merged(tmp_path: Path) -> None:
+    model = "scripted:tests.experiment.test_answers:waiting"
+    matrix = Matrix(env="cube", agents=2, agent="llm", model=model, seeds="0-5", set={"limits.max_steps": 10})
+    study = matrix.model_copy(update={"references": ()}).study()
+    said = r"2 of 2 parts have used their share of the caps; one says: the cap of 1 tokens .* 2 of 3 episodes"
+    with pytest.raises(CapReached, match=said):
+        play_on_ray(study, tmp_path, workers=2, caps=Caps(tokens=2))
+    assert len(finished(tmp_path)) == 2
 
 
 def test_a_cluster_that_is_not_there_is_said(tmp_path: Path) -> None:

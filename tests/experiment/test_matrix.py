@@ -103,7 +103,7 @@ def test_a_model_may_have_settings_of_its_own_as_a_value_of_its_axis(tmp_path: P
     ]
     path.write_text(yaml.safe_dump(matrix.model_dump(mode="json")))
     assert read_matrix(path) == matrix
-    with pytest.raises(ConfigError, match=r"unknown key 'model.0.*temperatur"):
+    with pytest.raises(ConfigError, match=r"unknown key 'model\.temperatur'; known: name, options"):
         load(Matrix, {"env": "cube", "agent": "llm", "model": {"name": "local:x", "temperatur": 1}}, "study")
 
 

@@ -14,10 +14,11 @@ from tests.models.faulty import FaultyServer
 from emcoop.cli.running import How, merge_shards, play_into
 from emcoop.core.errors import CapReached, ConfigError
 from emcoop.core.types import Usage
+from emcoop.experiment.caps import Caps
 from emcoop.experiment.matrix import Matrix, read_matrix
 from emcoop.experiment.merge import MATRIX, merge, shards_of, unfinished
 from emcoop.experiment.parts import Shard
-from emcoop.experiment.study import Caps, Progress, Study, log_path, parse_seeds, play
+from emcoop.experiment.study import Progress, Study, log_path, parse_seeds, play
 from emcoop.log.reader import LogReader
 
 TEAMS = Matrix(env="cube", topology=("debate", "centralized"), seeds="0-2", references=("oracle",))

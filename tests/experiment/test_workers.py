@@ -20,9 +20,10 @@ import pytest
 from emcoop.core.errors import CapReached, ConfigError, EmcoopError, LogLocked
 from emcoop.episode.setup import Setup
 from emcoop.experiment import workers
+from emcoop.experiment.caps import Caps
 from emcoop.experiment.matrix import Matrix
 from emcoop.experiment.parts import Shard
-from emcoop.experiment.study import Caps, Progress, Study, log_path, play
+from emcoop.experiment.study import Progress, Study, log_path, play
 from emcoop.experiment.workers import play_in_processes
 from emcoop.log.reader import LogReader
 from emcoop.log.store import LogStore

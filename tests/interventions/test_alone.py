@@ -32,7 +32,7 @@ def test_in_ma_crafter_it_is_a_world_for_one_agent_that_knows_the_map() -> None:
     team = crafter()
     full = apply(team, ["alone:full"])
     assert (full.agents, full.topology, full.interventions, full.control) == (
-        1, "individual", ("alone:full",), team.cell,
+        1, "individual", ("alone:full",), team.model_copy(update={"topology": "individual"}).cell,
     )  # fmt: skip
     assert full.env_options == {"mobs": "none", "horizon": 40, "whole_map": True}
     assert full.team == team.seats()[:1]

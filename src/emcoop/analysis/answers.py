@@ -8,6 +8,7 @@ from pathlib import Path
 
 from emcoop.analysis.cells import Row, names_of, split_references
 from emcoop.analysis.compare import DEFICITS, Comparison
+from emcoop.analysis.decomposition import fewest_seeds
 from emcoop.analysis.svg import text
 from emcoop.analysis.table import seeds_of, spent
 from emcoop.analysis.words import interval, number, printable
@@ -88,6 +89,9 @@ def _count(clear: Sequence[Comparison], others: Sequence[Comparison]) -> str:
     """How many there are; every metric is a family of its own, so that with several some are there by chance."""
     total, metrics = len(clear) + len(others), len({item.metric for item in (*clear, *others)})
     told = f"{len(clear)} of {total} contrasts differ beyond chance (Holm over the conditions of a metric, {ALPHA})."
+    most, fewest = max(item.contrast.difference.n for item in (*clear, *others)), fewest_seeds(total // metrics, ALPHA)
+    if most < fewest:
+        return f"{told} With {most} seeds none could, whatever its size; it takes at least {fewest}."
     if metrics == 1:
         return told
     by_chance = 1 - (1 - ALPHA) ** metrics

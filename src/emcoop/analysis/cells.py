@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from emcoop.analysis.pairing import bases, emcoop_of
 from emcoop.analysis.seats import agent_of, models_of
 from emcoop.analysis.stats import Estimate, mean, rate
 from emcoop.analysis.words import printable
@@ -110,6 +111,8 @@ class Row:
     versions: tuple[str, ...] = ()
     control: str = ""
     """The cell without the interventions; the cell itself where there are none."""
+    bases: tuple[str, ...] = ()
+    """The cells that it is compared with: its control, or for an agent by itself the team under every topology."""
 
     @property
     def group(self) -> tuple[str, str, int]:
@@ -153,6 +156,7 @@ class Row:
             "error": self.error,
             "versions": list(self.versions),
             "control": self.control,
+            "bases": list(self.bases),
         }
 
 
@@ -214,11 +218,15 @@ def summarise(records: Iterable[EpisodeRecord]) -> list[Row]:
         if before is None or record.status == "finished" or before.status != "finished":
             seeds[record.seed] = record
     models = models_of({cell: next(iter(seeds.values())).setup for cell, seeds in cells.items()})
-    rows = [_row(cell, [seeds[seed] for seed in sorted(seeds)], models[cell]) for cell, seeds in cells.items()]
+    told = {cell: max(seeds.values(), key=lambda record: record.status == "finished") for cell, seeds in cells.items()}
+    beside = bases({cell: (record.setup, emcoop_of(record.version)) for cell, record in told.items()})
+    rows = [
+        _row(cell, [seeds[seed] for seed in sorted(seeds)], models[cell], beside[cell]) for cell, seeds in cells.items()
+    ]
     return sorted(rows, key=_place)
 
 
-def _row(cell: str, records: Sequence[EpisodeRecord], model: str) -> Row:
+def _row(cell: str, records: Sequence[EpisodeRecord], model: str, beside: tuple[str, ...]) -> Row:
     """`records` has one entry per seed, in the order of the seeds."""
     setup = records[0].setup
     team: Sequence[Mapping[str, Json]] = setup.get("team") or ()
@@ -249,6 +257,7 @@ def _row(cell: str, records: Sequence[EpisodeRecord], model: str) -> Row:
         error=next((record.error for record in failed if record.error), None),
         versions=tuple(dict.fromkeys(record.version for record in finished if record.version)),
         control=str(setup.get("control") or cell),
+        bases=beside,
     )
 
 
@@ -297,21 +306,28 @@ def to_json(rows: Sequence[Row]) -> dict[str, Json]:
     return {"rows": [row.to_json() for row in own], "references": [row.to_json() for row in references]}
 
 
+def _who(row: Row) -> str:
+    return " ".join(filter(None, (row.agent, row.model)))
+
+
 def names_of(rows: Sequence[Row]) -> dict[str, str]:
     """A short name for each cell inside its group: topology, agent, model and interventions.
 
-    Where two would be alike, that of the team is added without which the cell would not be (its control, such as the
-    team that one agent alone is compared with); where that tells nothing, the beginning of the cell's own name.
+    Where two would be alike, that of the team is added without which the cell would not be (such as the
+    team that one agent alone is compared with, and only who plays in it where there are several, which differ in the
+    topology); where that tells nothing, the beginning of the cell's own name.
     """
     plain = {
-        row.cell: " ".join(filter(None, (row.topology, row.agent, row.model, *(f"+{i}" for i in row.interventions))))
+        row.cell: " ".join(filter(None, (row.topology, _who(row), *(f"+{name}" for name in row.interventions))))
         for row in rows
     }
-    beside = {
-        row.cell: f"{plain[row.cell]} (for {plain[row.control]})"
-        for row in rows
-        if row.interventions and row.control in plain
-    }
+    by_cell = {row.cell: row for row in rows}
+    beside = {}
+    for row in rows:
+        teams = [base for base in row.bases if base in plain]
+        if row.interventions and teams:
+            team = plain[teams[0]] if len(teams) == 1 else _who(by_cell[teams[0]])
+            beside[row.cell] = f"{plain[row.cell]} (for {team})"
     alike = Counter((row.group, plain[row.cell]) for row in rows)
     told = Counter((row.group, beside.get(row.cell)) for row in rows)
 

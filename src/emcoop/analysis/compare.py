@@ -9,6 +9,7 @@ from typing import Any
 
 from emcoop.analysis.cells import EpisodeRecord
 from emcoop.analysis.contrasts import Contrast, adjust, contrast, paired
+from emcoop.analysis.pairing import bases, emcoop_of, is_alone
 from emcoop.analysis.power import seeds_to_tell_apart
 from emcoop.analysis.seats import agent_of, models_of
 from emcoop.analysis.words import printable
@@ -40,12 +41,14 @@ class Arm:
 
     cell: str
     axes: Mapping[str, str]
-    control: str
     rest: str
     world: str
     team: str
     values: Mapping[int, Mapping[str, float | None]]
     versions: frozenset[str]
+    bases: frozenset[str]
+    """The cells that it is compared with as an intervention, see `emcoop.analysis.pairing`."""
+    alone: bool
 
     def measure(self, name: str) -> dict[int, float]:
         """Seed -> value, where the metric is defined."""
@@ -81,6 +84,7 @@ def arms(records: Iterable[EpisodeRecord]) -> list[Arm]:
         if record.status == "finished":
             cells.setdefault(record.cell, []).append(record)
     models = models_of({cell: found[0].setup for cell, found in cells.items()}, besides=OWN_AXES)
+    beside = bases({cell: (found[0].setup, emcoop_of(found[0].version)) for cell, found in cells.items()})
     return [
         _arm(
             cell,
@@ -88,6 +92,7 @@ def arms(records: Iterable[EpisodeRecord]) -> list[Arm]:
             models[cell],
             values={record.seed: record.metrics for record in found},
             versions=frozenset(record.version for record in found),
+            beside=beside[cell],
         )
         for cell, found in cells.items()
     ]
@@ -116,6 +121,7 @@ def _arm(
     *,
     values: Mapping[int, Mapping[str, float | None]],
     versions: frozenset[str],
+    beside: Iterable[str] = (),
 ) -> Arm:
     team: Sequence[Mapping[str, Any]] = setup.get("team") or ()
     changed = bool(setup.get("interventions"))
@@ -135,12 +141,13 @@ def _arm(
     return Arm(
         cell=cell,
         axes={name: printable(value) for name, value in axes.items()},
-        control=str(setup.get("control") or cell),
         rest=content_hash({key: value for key, value in setup.items() if key not in _OWN}),
         world=content_hash([setup.get("env_options") or {}, setup.get("limits") or {}]),
         team=content_hash([team, setup.get("topology_options") or {}]),
         values=values,
         versions=versions,
+        bases=frozenset(beside),
+        alone=is_alone(setup),
     )
 
 
@@ -225,8 +232,8 @@ def pairwise(records: Iterable[EpisodeRecord], axis: str, metrics: Sequence[str]
 
 
 def _alike(x: Arm, y: Arm, named: set[str]) -> bool:
-    if named == {"intervention"}:
-        return x.control == y.control
+    if named == {"intervention"} or (x.alone != y.alone and "intervention" in named):
+        return bool(x.bases & y.bases)
     if x.rest != y.rest or any(x.axes[axis] != y.axes[axis] for axis in AXES if axis not in named):
         return False
     return bool(named & {"agent", "model", "prompt", "topology", "agents", "intervention"}) or x.team == y.team

@@ -167,12 +167,22 @@ def single_effects(values: Outcomes) -> tuple[Effect, ...]:
 
 def culprit(effects: Sequence[Effect], alpha: float = ALPHA) -> Effect | None:
     """The factor whose being taken over helps most, if it helps beyond chance (Holm); None for a healthy team."""
-    helping = [
-        effect
-        for effect in effects
-        if effect.adjusted is not None and effect.adjusted <= alpha and (effect.estimate.mean or 0.0) > 0
-    ]
-    return max(helping, key=lambda effect: (effect.estimate.mean or 0.0, effect.factors), default=None)
+    return max(_clear(effects, 1, alpha), key=_size, default=None)
+
+
+def mainstay(effects: Sequence[Effect], alpha: float = ALPHA) -> Effect | None:
+    """The factor whose being taken over costs most, if it costs beyond chance (Holm): what the team lives on."""
+    return max(_clear(effects, -1, alpha), key=_size, default=None)
+
+
+def _clear(effects: Sequence[Effect], sign: int, alpha: float) -> list[Effect]:
+    """Those beyond chance of this sign."""
+    found = [effect for effect in effects if effect.adjusted is not None and effect.adjusted <= alpha]
+    return [effect for effect in found if sign * (effect.estimate.mean or 0.0) > 0]
+
+
+def _size(effect: Effect) -> tuple[float, tuple[str, ...]]:
+    return abs(effect.estimate.mean or 0.0), effect.factors
 
 
 def fewest_seeds(factors: int, alpha: float = ALPHA) -> int:

@@ -14,6 +14,7 @@ from typing import Protocol, cast
 
 from emcoop.analysis.cells import Reader
 from emcoop.analysis.contrasts import Contrast, adjust, contrast
+from emcoop.analysis.pairing import bases
 from emcoop.analysis.stats import Estimate, mean, rate
 from emcoop.analysis.words import printable
 from emcoop.core.config import nearest
@@ -40,7 +41,8 @@ class World(Protocol):
 @dataclass(frozen=True)
 class Told:
     """One cell: its measures over its finished episodes, and, where it is an intervention on another cell of the run,
-    each measure's paired difference from that (`against`, with Holm over the cells of this world).
+    each measure's paired difference from that (`against`, with Holm over the cells of this world). An agent by itself
+    that serves a team under several topologies is told once for each.
 
     `team` says who sits where, in the order of the seats and before any intervention where that cell is in the run.
     """
@@ -95,10 +97,23 @@ def tell(reader: Reader) -> list[Told]:
         raise ConfigError(f"no finished episode of a dialogue world ({', '.join(STUDIES)}) in this run")
     found: dict[str, dict[int, Mapping[str, Value]]] = {}
     setups: dict[str, Mapping[str, Json]] = {}
+    played: dict[str, str] = {}
     for row in episodes:
         found.setdefault(row.cell, {})[row.seed] = world_of(str(row.setup["env"])).measure(reader.events(row.id))
+        if row.cell not in setups:
+            played[row.cell] = _emcoop(reader.events(row.id, kinds=("episode_start",)))
         setups[row.cell] = row.setup
-    return _as_families([_told(cell, setups, found) for cell in setups])
+    beside = bases({cell: (setup, played[cell]) for cell, setup in setups.items()})
+    told = []
+    for cell in setups:
+        teams = [base for base in beside[cell] if base in setups and base != cell]
+        told += [_told(cell, base, setups, found, several=len(teams) > 1) for base in teams or [""]]
+    return _as_families(told)
+
+
+def _emcoop(opening: Iterable[Event]) -> str:
+    """The version of emcoop that played an episode, from the log's first event."""
+    return next((str(event.payload.get("emcoop", "")) for event in opening), "")
 
 
 def _as_families(cells: Sequence[Told]) -> list[Told]:
@@ -113,11 +128,15 @@ def _as_families(cells: Sequence[Told]) -> list[Told]:
 
 def _told(
     cell: str,
+    control: str,
     setups: Mapping[str, Mapping[str, Json]],
     found: Mapping[str, Mapping[int, Mapping[str, Value]]],
+    *,
+    several: bool,
 ) -> Told:
+    """A cell beside its control, if that is in the run; where there are `several`, their topologies tell them apart."""
     mine, setup = found[cell], setups[cell]
-    control = str(setup.get("control") or "")
+    team = _team(setups.get(control, setup))
     measures = list(dict.fromkeys(key for values in mine.values() for key in values))
     against: dict[str, Contrast] = {}
     if control in found:
@@ -127,7 +146,7 @@ def _told(
                 against[key] = made
     return Told(
         cell=cell,
-        team=_team(setups.get(control, setup)),
+        team=f"{team}, {printable(str(setups[control].get('topology')))}" if several else team,
         interventions=tuple(printable(str(name)) for name in setup.get("interventions") or ()),
         env=str(setup["env"]),
         level=printable(str(setup.get("level"))),

@@ -99,7 +99,7 @@ def _gap(team: Arm, known: list[Arm], metric: str, floor: float, ceiling: float)
         return {seed: round((value - floor) / (ceiling - floor), 12) for seed, value in values.items()}
 
     def beside(name: str) -> dict[int, float]:
-        return scaled(next((a for a in known if a.control == team.cell and a.axes["intervention"] == name), None))
+        return scaled(next((a for a in known if team.cell in a.bases and a.axes["intervention"] == name), None))
 
     def estimate(values: Mapping[int, float]) -> Estimate | None:
         return mean([values[seed] for seed in sorted(values)]) if values else None

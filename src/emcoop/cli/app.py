@@ -78,12 +78,13 @@ def run(
     """Play episodes and report on them. An interrupted or extended run goes on where it was."""
     from emcoop.cli import running
     from emcoop.core.config import load
+    from emcoop.experiment.caps import Caps
     from emcoop.experiment.parts import Shard
-    from emcoop.experiment.study import Caps
 
     axes = {"level": level, "agents": agents, "topology": topology, "agent": agent, "model": model}
     matrix = running.matrix_of(what, axes, seeds, set_ or [], option or [], intervention, references)
-    caps = load(Caps, {"usd": max_usd, "tokens": max_tokens, "hours": max_hours}, "caps")
+    given = {"usd": max_usd, "tokens": max_tokens, "hours": max_hours}
+    caps = load(Caps, matrix.caps.model_dump() | {name: cap for name, cap in given.items() if cap is not None}, "caps")
     part = Shard.parse(shard) if shard is not None else None
     how = running.How(
         jobs=jobs,
@@ -242,7 +243,7 @@ def decompose(
     """Which faculty of which seat costs the team: swap them, play, and compare."""
     from emcoop.cli import decomposing
     from emcoop.core.config import load
-    from emcoop.experiment.study import Caps
+    from emcoop.experiment.caps import Caps
 
     caps = load(Caps, {"usd": max_usd, "tokens": max_tokens}, "caps")
     decomposing.decomposition(run, cell, by, seat, source, metric, seeds, jobs, json=json, cache=cache, caps=caps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from rich.text import Text
 
 from emcoop.analysis.cells import EpisodeRecord, read_records
 from emcoop.analysis.compare import AXES, MEASURES, Comparison, compare, pairwise
+from emcoop.analysis.decomposition import fewest_seeds
 from emcoop.analysis.power import Pilot, pilot
 from emcoop.analysis.words import interval, number
-from emcoop.cli.output import console, print_json
+from emcoop.cli.output import console, print_json, say
 from emcoop.core.config import nearest
 from emcoop.core.errors import ConfigError, UnknownName
 from emcoop.experiment.study import log_path
@@ -36,8 +38,20 @@ def show(run: Path, a: str | None, b: str | None, by: str | None, metrics: Seque
     out.print(
         "Means over the seeds both have (n of those that either has); the difference with its 95 % BCa interval; p by "
         "sign-flip permutation, Holm over all conditions of a metric; d: Cohen's d; seeds: how many a repeat needs for "
-        "80 % power."
+        "80 % power. An interval without width says that all these seeds agree, not that all would."
     )
+    _warn_of_few(found)
+
+
+def _warn_of_few(found: Sequence[Comparison]) -> None:
+    """Say when no difference, however large, could be beyond chance."""
+    most, conditions = max(item.contrast.difference.n for item in found), max(Counter(i.metric for i in found).values())
+    fewest = fewest_seeds(conditions)
+    if most < fewest:
+        say(
+            f"warning: {most} seeds cannot tell one of {conditions} differences of a metric from chance, whatever its "
+            f"size; play at least {fewest}"
+        )
 
 
 def power(run: Path, a: str, b: str, metrics: Sequence[str], wanted: float, alpha: float, *, json: bool) -> None:
@@ -59,6 +73,7 @@ def power(run: Path, a: str, b: str, metrics: Sequence[str], wanted: float, alph
         f"(two-sided, alpha {alpha:g}). seeds: how many a repeat needs for {wanted:.0%}, were the pilot's effect the "
         "true one. smallest: the effect that n seeds find with that power."
     )
+    _warn_of_few([c for c, _ in found])
 
 
 def _power_table(where: str, found: Sequence[tuple[Comparison, Pilot]], wanted: float) -> Table:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from emcoop.analysis.cells import read_record
 from emcoop.analysis.compare import cells_of
-from emcoop.analysis.decomposition import Effect, culprit, decompose, fewest_seeds, outcomes, single_effects
+from emcoop.analysis.decomposition import Effect, culprit, decompose, fewest_seeds, mainstay, outcomes, single_effects
 from emcoop.analysis.listening import FEWEST, Conduct, Listening, conduct, deaf_seats, listening
 from emcoop.analysis.listening import KINDS as LISTENING_KINDS
 from emcoop.analysis.words import printable, task_and_team
@@ -21,14 +21,24 @@ from emcoop.cli.output import console, print_json, say
 from emcoop.core.config import load, nearest
 from emcoop.core.errors import ConfigError, EmcoopError
 from emcoop.episode.setup import Setup
+from emcoop.experiment.caps import NO_CAPS, Caps
 from emcoop.experiment.factorial import MOST_FACTORS, Design, by_faculty, by_intervention, by_listening, by_seat, screen
-from emcoop.experiment.study import NO_CAPS, Caps, Study, log_path, parse_seeds, play
+from emcoop.experiment.study import Study, log_path, parse_seeds, play
 from emcoop.log.events import EpisodeRow
 from emcoop.log.reader import LogReader
 from emcoop.metrics import load_metric
 from emcoop.metrics.base import Direction
 
 LISTENING = "listening"
+NULL = "null"
+ORACLE = "oracle"
+
+VERDICTS = {
+    ORACLE: ("where this team loses most: {}", None, "no factor helps beyond chance"),
+    NULL: ("the team does better without {}", "what the team misses most: {}", "no factor is missed beyond chance"),
+}
+OTHERWISE = ("what helps most: {}", "what costs most: {}", "no factor helps or costs beyond chance")
+"""What is said of the factor whose being taken over helps most, of the one whose costs most, and without any."""
 SHOWN_CELLS = 6
 
 
@@ -37,7 +47,7 @@ def design_of(setup: Setup, by: str, seat: int | None, source: str) -> Design:
 
     Or by interventions, with commas between them: ``assist:request,assist:fulfil``.
     """
-    if ":" in by or "," in by:
+    if _interventions(by):
         return by_intervention(setup, [name.strip() for name in by.split(",")])
     kinds = ("faculties", "seats", "screen", LISTENING)
     if by not in kinds:
@@ -92,16 +102,18 @@ def decomposition(
     cells = {coalition: own.cell for coalition, own in design.cells.items()}
     values = outcomes(records, cells, metric, lower_is_better=lower)
     singles = single_effects(values)
-    named = culprit(singles)
+    swaps = not _interventions(by)
+    helping, costing = culprit(singles), mainstay(singles)
     every = decompose(design.factors, values) if by != "screen" else None
     if json:
-        document: dict[str, Any] = {"cell": setup.cell, "metric": metric, "source": source, "seeds": len(chosen)}
-        document["fewest_seeds"] = fewest
-        document |= {"single": [e.to_json() for e in singles], "culprit": named.to_json() if named else None}
+        document: dict[str, Any] = {"cell": setup.cell, "metric": metric, "source": source if swaps else None}
+        document |= {"seeds": len(chosen), "fewest_seeds": fewest, "single": [e.to_json() for e in singles]}
+        document |= {"culprit": helping.to_json() if helping else None}
+        document |= {"mainstay": costing.to_json() if costing else None}
         print_json({"run": str(run), **document, **(every.to_json() if every else {})})
         return
     out = console()
-    out.print(_effects_table("with it alone" if ":" in by or "," in by else f"{source} instead, alone", singles))
+    out.print(_effects_table(f"{source} instead, alone" if swaps else "with it alone", singles))
     if every:
         for title, effects in (("main effect", every.main), ("interaction", every.interactions)):
             if effects:
@@ -109,17 +121,37 @@ def decomposition(
         out.print(_effects_table("Shapley value", every.shapley))
     n = _seeds([*singles, *(every.shapley if every else ())], len(chosen), metric)
     about = f"Effects on {metric}{' (turned: more is better)' if lower else ''}, {n}."
-    out.print(f"{_verdict(named, metric, list(values[frozenset()].values()))}. {about}", markup=False)
+    words = VERDICTS.get(source, OTHERWISE) if swaps else OTHERWISE
+    most = _alike(singles, helping), _alike(singles, costing)
+    verdict = _verdict(words, most, metric, list(values[frozenset()].values()))
+    out.print(f"{verdict}. {about}", markup=False)
 
 
-def _verdict(named: Effect | None, metric: str, untouched: Sequence[float]) -> str:
-    if named is not None:
-        return f"{named.factors[0]} is where this team loses most"
+def _interventions(by: str) -> bool:
+    """Whether the factors are interventions, and not what another agent takes over."""
+    return ":" in by or "," in by
+
+
+def _alike(effects: Sequence[Effect], effect: Effect | None) -> str:
+    """The factor of this effect, and those whose effect is the same; nothing for None."""
+    if effect is None:
+        return ""
+    same = [other.factors[0] for other in effects if other.estimate.mean == effect.estimate.mean]
+    return " and ".join(same)
+
+
+def _verdict(words: tuple[str, str | None, str], most: tuple[str, str], metric: str, untouched: Sequence[float]) -> str:
+    (helps, costs, nothing), (helping, costing) = words, most
+    found = [helps.format(helping)] if helping else []
+    if costing and costs:
+        found.append(costs.format(costing))
+    if found:
+        return "; ".join(found)
     ends = sum(value in (0, 1) for value in untouched)
     if metric != "progress" or 4 * ends < len(untouched):
-        return "no factor helps beyond chance"
+        return nothing
     return (
-        f"no factor helps beyond chance; progress is 0 or 1 in {ends} seeds of the team, where --metric steps is "
+        f"{nothing}; progress is 0 or 1 in {ends} seeds of the team, where --metric steps is "
         "finer; look at it on other seeds (--seeds), since a second look at these would double the false alarms"
     )
 

@@ -47,11 +47,12 @@ def _show(env: str, cells: Sequence[Told]) -> None:
     changed = relay(cells, keys[0])
     if changed:
         table = _table(f"interventions against the cell without them: {_plain(keys[0])}")
-        for head in ("with", "without", "difference", "p Holm"):
+        for head in ("n", "with", "without", "difference", "p Holm"):
             table.add_column(head, justify="right", no_wrap=True)
         for cell, made in changed:
             p = "-" if made.adjusted is None else f"{made.adjusted:.4f}"
-            table.add_row(_name(cell), number(made.a.mean), number(made.b.mean), _stacked(made.difference), p)
+            means = number(made.a.mean), number(made.b.mean)
+            table.add_row(_name(cell), str(made.difference.n), *means, _stacked(made.difference), p)
         out.print(table)
     out.print(_published(env, out.width))
     say("published rows are other people's models in worlds drawn by other programs: they stand here for orientation")

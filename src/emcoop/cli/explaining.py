@@ -146,7 +146,8 @@ def gap(run: Path, metric: str, *, json: bool) -> None:
     say(
         f"{metric} on a scale from the floor (0) to the oracle (1). informed: one agent alone with full information; "
         "solo: alone in the team's world; matched: solo with the team's agent-steps; silent: the team without "
-        "messages; gap: oracle minus team; talk: team minus silent; retention: team over the best solo."
+        "messages; gap: oracle minus team; talk: team minus silent; retention: team over the best solo. Below a mean: "
+        "its 95 % interval over seeds, given floor and oracle; an n of its own where it has other seeds than the team."
     )
     for reason in dict.fromkeys(filter(None, reasons.values())):
         say(f"n/a: {reason}")
@@ -181,18 +182,22 @@ def _gap_table(task: str, found: Sequence[Gap], reasons: Mapping[str, str | None
     for item in found:
         where = item.where
         team = " ".join(filter(None, (where.get("topology"), where.get("agent"), where.get("model"))))
-        informed = "n/a" if reasons.get(item.cell) else _stacked(item.informed)
-        cells = [_stacked(e) for e in (item.solo, item.matched, item.silent, item.gap, item.talk)]
+        informed = "n/a" if reasons.get(item.cell) else _stacked(item.informed, item.team.n)
+        cells = [_stacked(e, item.team.n) for e in (item.solo, item.matched, item.silent, item.gap, item.talk)]
         table.add_row(team, str(item.team.n), _stacked(item.team), informed, *cells, number(item.retention))
     return table
 
 
-def _stacked(estimate: Estimate | None) -> str:
-    """The mean above its interval: narrow, so that all anchors stand side by side in a terminal."""
+def _stacked(estimate: Estimate | None, n: int | None = None) -> str:
+    """The mean above its interval: narrow, so that all anchors stand side by side in a terminal.
+
+    Its own n is told where that is not this one.
+    """
     if estimate is None:
         return "-"
     centre, low, high = (number(value) for value in (estimate.mean, estimate.low, estimate.high))
-    return centre if low == high == centre else f"{centre}\n{low} to\n{high}"
+    own = "" if n in (None, estimate.n) else f"\nn={estimate.n}"
+    return (centre if low == high == centre else f"{centre}\n{low} to\n{high}") + own
 
 
 def told(estimate: Estimate | None) -> str:

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from emcoop.analysis.words import number, printable
 from emcoop.cli.output import say
-from emcoop.core.types import Usage
-from emcoop.experiment.study import NO_CAPS, NOTHING, Caps
+from emcoop.core.types import Limit, Usage
+from emcoop.experiment.caps import NO_CAPS, NOTHING, Caps
 from emcoop.experiment.study import Progress as Step
 
 QUIET_S = 5.0
@@ -49,7 +49,7 @@ class Meter:
         self._begun = self._last = now()
         self._first: int | None = None
         self._running: dict[tuple[str, int], tuple[float, Step]] = {}
-        self._done, self._total, self._failed = 0, 0, 0
+        self._done, self._total, self._failed, self._unanswered = 0, 0, 0, 0
         self._spent: Usage = NOTHING
         self._console = Console(stderr=True, highlight=False, emoji=False)
         self._bar = Progress(BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), console=self._console)
@@ -78,6 +78,7 @@ class Meter:
         key = (step.cell.cell, step.seed)
         over = step.outcome is not None or step.error is not None
         self._failed += step.error is not None
+        self._unanswered += step.outcome is not None and step.outcome.limit is Limit.MODEL
         if over:
             self._running.pop(key, None)
         else:
@@ -119,6 +120,8 @@ class Meter:
     def _failures(self) -> Iterator[str]:
         if self._failed:
             yield f"{self._failed} failed"
+        if self._unanswered:
+            yield f"{self._unanswered} ended by model failures"
 
     def _slowest(self) -> Iterator[str]:
         if self._running:

@@ -67,6 +67,12 @@ def show(
     return None
 
 
+def any_of(run: Path, cells: set[str], seeds: set[int]) -> bool:
+    """Whether the run has episodes of these cells and seeds. Raises LogError."""
+    with LogReader.open(log_path(run)) as reader:
+        return any(row.cell in cells and row.seed in seeds for row in reader.episodes())
+
+
 def _write_report(reader: LogReader, records: list[EpisodeRecord], rows: list[Row], target: Path) -> None:
     from emcoop.analysis.report import choose_episode, write_report
     from emcoop.metrics.trace import KINDS, Trace

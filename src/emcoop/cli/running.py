@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from emcoop.cli.meter import Meter, duration
 from emcoop.cli.output import print_json, say
-from emcoop.cli.reporting import show
+from emcoop.cli.reporting import any_of, show
 from emcoop.core.canonical import content_hash
-from emcoop.core.config import load
-from emcoop.core.errors import ConfigError, EmcoopError, Interrupted
-from emcoop.experiment.estimate import REASONING_TOKENS, Forecast, forecast
+from emcoop.core.config import load, read_yaml
+from emcoop.core.errors import CapReached, ConfigError, EmcoopError, Interrupted
+from emcoop.experiment.caps import NO_CAPS, Caps
+from emcoop.experiment.estimate import REASONING_TOKENS, Forecast, forecast, unpriced
 from emcoop.experiment.matrix import Matrix, read_matrix, read_settings, without_idle_rules
 from emcoop.experiment.merge import MATRIX, merge, shards_of, unfinished
 from emcoop.experiment.parts import Shard
-from emcoop.experiment.study import NO_CAPS, Caps, Study, check, parse_seeds, play
+from emcoop.experiment.study import Study, check, parse_seeds, play
 
 RUNS = Path("runs")
 ASK = 100_000
@@ -86,17 +87,30 @@ def run(matrix: Matrix, out: Path | None, how: How, *, json: bool) -> None:
         say(f"not applicable, left out: {reason}")
     for warning in check(study):
         say(f"warning: {warning}")
-    folder = out or RUNS / f"{matrix.label}-{content_hash(matrix)[:8]}"
+    folder = out or RUNS / matrix.name
     target = folder if how.shard is None else folder / how.shard.folder
+    how = _within_share(how)
+    if how.caps.usd is not None and (names := unpriced(study)):
+        say(f"warning: the price of {' and '.join(names)} is not known; a cap on money does not bound it, tokens do")
     if how.caps != NO_CAPS and not how.yes:
-        _refuse_low_caps(forecast(study, target, how.shard), how)
-    errors = play_into(study, matrix, target, how)
+        low = _low_caps(forecast(study, target, how.shard), how)
+        if low:
+            raise ConfigError(f"the caps are below the estimate ({'; '.join(low)}); --yes plays until they are reached")
+    errors, stopped = [], None
+    try:
+        errors = play_into(study, matrix, target, how)
+    except CapReached as reached:
+        part = f" (shard {how.shard.index} has 1/{how.shard.count} of the caps)" if how.shard is not None else ""
+        stopped = CapReached(f"{reached}{part}; what is finished is kept in {target}")
     cells, seeds = {cell.cell for cell in study.cells}, set(study.seeds)
     if how.shard is not None:
         say(f"shard {how.shard.index} of {how.shard.count}; when all are played: emcoop merge {folder}")
-    document = show(target, cells=cells, seeds=seeds, json=json)
-    if document is not None:
-        print_json({"run": str(target), **document})
+    if stopped is None or any_of(target, cells, seeds):
+        document = show(target, cells=cells, seeds=seeds, json=json)
+        if document is not None:
+            print_json({"run": str(target), **document})
+    if stopped is not None:
+        raise stopped
     if errors:
         more = f" (and {len(errors) - 1} more; see the report)" if len(errors) > 1 else ""
         raise EmcoopError(f"{len(errors)} episodes failed; the first: {errors[0]}{more}")
@@ -105,12 +119,15 @@ def run(matrix: Matrix, out: Path | None, how: How, *, json: bool) -> None:
 def estimate(matrix: Matrix, out: Path | None, how: How, *, json: bool) -> None:
     """Print what the matrix will take, and play nothing of it."""
     study = _asked(matrix, how)
-    folder = out or RUNS / f"{matrix.label}-{content_hash(matrix)[:8]}"
+    folder = out or RUNS / matrix.name
     found = forecast(study, folder if how.shard is None else folder / how.shard.folder, how.shard)
+    low = _low_caps(found, _within_share(how))
     if json:
-        print_json({"estimate": found.to_json()})
-    else:
-        print(_told(found, how.in_flight))
+        print_json({"estimate": {**found.to_json(), "caps_below": low}})
+        return
+    print(_told(found, how.in_flight))
+    if low:
+        print(f"The caps are below this ({'; '.join(low)}).")
 
 
 def _asked(matrix: Matrix, how: How) -> Study:
@@ -121,7 +138,13 @@ def _asked(matrix: Matrix, how: How) -> Study:
     return matrix.study()
 
 
-def _refuse_low_caps(found: Forecast, how: How) -> None:
+def _within_share(how: How) -> How:
+    """A shard's part of the caps, since shards hear nothing of each other."""
+    return how if how.shard is None else replace(how, caps=how.caps.share(how.shard.count))
+
+
+def _low_caps(found: Forecast, how: How) -> list[str]:
+    """The caps that are below what is to be expected, in words."""
     cost, caps = found.cost, how.caps
     low = []
     if caps.usd is not None and cost.usd is not None and cost.usd > caps.usd:
@@ -130,8 +153,7 @@ def _refuse_low_caps(found: Forecast, how: How) -> None:
         low.append(f"{caps.tokens:,} of about {round(cost.input_tokens + cost.output_tokens):,} tokens")
     if caps.hours is not None and cost.seconds(how.in_flight) > caps.hours * 3600:
         low.append(f"{caps.hours:g} of about {cost.seconds(how.in_flight) / 3600:.1f} hours")
-    if low:
-        raise ConfigError(f"the caps are below the estimate ({'; '.join(low)}); --yes plays until they are reached")
+    return low
 
 
 def _told(found: Forecast, jobs: int) -> str:
@@ -175,10 +197,15 @@ def merge_shards(run: Path, *, json: bool) -> None:
 
 
 def _by_matrix(shards: Sequence[Path]) -> dict[str, list[str]]:
-    """The matrices that the shards were played with, as they are kept, and which shards (``1/4``) have each."""
+    """The matrices that the shards were played with, as they are kept, and which shards (``1/4``) have each.
+
+    Caps tell no two apart: they may be raised from one shard to the next.
+    """
     found: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
     for kept in (folder / MATRIX for folder in shards if (folder / MATRIX).exists()):
-        text = kept.read_text(encoding="utf-8")  # `unfinished` has read it
+        content = {key: value for key, value in read_yaml(kept).items() if key != "caps"}  # `unfinished` has read it
+        text = texts.setdefault(content_hash(content), kept.read_text(encoding="utf-8"))
         found.setdefault(text, []).append(kept.parent.name.replace("-of-", "/"))
     return found
 

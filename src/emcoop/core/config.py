@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -43,31 +45,99 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return "known: " + (", ".join(names) if names else "none")
 
 
-def _known_keys(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
-    """The field names at a place inside a model, as far as they can be followed."""
-    current: Any = model
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a mistake is: the keys as they were written, the type that is wanted there, and the unions on the way.
+
+    `beside` says that it is about another kind of value than the one given: a mapping is one of the models that are
+    possible there, if any is, and nothing else is one of them.
+    """
+
+    keys: tuple[int | str, ...]
+    wanted: Any
+    beside: bool = False
+
+    @property
+    def name(self) -> str:
+        """Dotted keys."""
+        return ".".join(map(str, self.keys)) or "the value"
+
+
+def _place(model: type[BaseModel], path: Sequence[int | str], data: Any) -> _Place:
+    """Follow the path of a pydantic error into the model and what was given for it.
+
+    The names of a union's members are no keys, and neither is the place in a list of one that was written without it.
+    """
+    wanted: Any = model
+    keys: list[int | str] = []
+    beside = False
     for part in path:
-        if not (isinstance(current, type) and issubclass(current, BaseModel)):
-            return []
-        if isinstance(part, str) and part in current.model_fields:
-            current = current.model_fields[part].annotation
-    if isinstance(current, type) and issubclass(current, BaseModel):
-        return list(current.model_fields)
-    return []
+        members = _members(wanted)
+        if len(members) > 1:
+            wanted = next((member for member in members if getattr(member, "__name__", "") == part), None)
+            beside = beside or (any(map(_is_model, members)) and _is_model(wanted) != isinstance(data, Mapping))
+            continue
+        wanted = _inside(members[0], part)
+        if not isinstance(part, int) or isinstance(data, list | tuple):
+            keys.append(part)
+            data = _item(data, part)
+    return _Place(tuple(keys), wanted, beside)
 
 
-def explain(error: ValidationError, model: type[BaseModel], source: str) -> str:
-    """Pydantic's errors as lines that name the place and the mend."""
-    lines = []
+def _members(wanted: Any) -> list[Any]:
+    """The types of a union, without None; a type by itself as the only one."""
+    if get_origin(wanted) is Annotated:
+        return _members(get_args(wanted)[0])
+    if get_origin(wanted) in (Union, UnionType):
+        return [found for member in get_args(wanted) if member is not type(None) for found in _members(member)]
+    return [wanted]
+
+
+def _inside(wanted: Any, part: int | str) -> Any:
+    """The type of a field, or of a value in a list or mapping; None where it cannot be followed."""
+    if _is_model(wanted):
+        field = wanted.model_fields.get(part)
+        return field.annotation if field else None
+    inner = get_args(wanted)
+    if not inner or get_origin(wanted) not in (list, tuple, dict, Sequence, Mapping):
+        return None
+    fixed = get_origin(wanted) is tuple and isinstance(part, int) and inner[-1] is not Ellipsis
+    if fixed and isinstance(part, int):
+        return inner[part] if part < len(inner) else None
+    return inner[1] if get_origin(wanted) in (dict, Mapping) else inner[0]
+
+
+def _item(data: Any, part: int | str) -> Any:
+    if isinstance(data, Mapping):
+        return data.get(part)
+    inside = isinstance(data, list | tuple) and isinstance(part, int) and part < len(data)
+    return data[part] if inside else None
+
+
+def _is_model(wanted: Any) -> bool:
+    return isinstance(wanted, type) and issubclass(wanted, BaseModel)
+
+
+def explain(error: ValidationError, model: type[BaseModel], source: str, data: Any) -> str:
+    """Pydantic's errors as lines that name the place and the mend; `data` is what was given.
+
+    Where several kinds of values are possible, a mapping is told what it lacks as one, anything else all kinds at once.
+    """
+    said: dict[str, str] = {}
     for item in error.errors(include_url=False):
-        path = item["loc"]
-        where = ".".join(str(p) for p in path) or "the value"
+        place = _place(model, item["loc"], data)
+        if place.beside:
+            continue
         if item["type"] == "extra_forbidden":
-            known = _known_keys(model, path[:-1])
-            lines.append(f"{source}: unknown key {where!r}; {nearest(str(path[-1]), known)}")
-        else:
-            lines.append(f"{source}: {where}: {item['msg']}")
-    return "\n".join(lines)
+            fields = _place(model, item["loc"][:-1], data).wanted
+            known = fields.model_fields if _is_model(fields) else ()
+            said[place.name] = f"{source}: unknown key {place.name!r}; {nearest(str(item['loc'][-1]), known)}"
+            continue
+        message = item["msg"].removeprefix("Value error, ").replace("a valid tuple", "a list")
+        before = said.get(place.name)
+        line = f"{source}: {place.name}: {message}"
+        said[place.name] = f"{before}, or {message.removeprefix('Input should be ')}" if before else line
+    return "\n".join(said.values())
 
 
 def load(model: type[M], data: Any, source: str) -> M:
@@ -75,7 +145,7 @@ def load(model: type[M], data: Any, source: str) -> M:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(explain(error, model, source)) from error
+        raise ConfigError(explain(error, model, source, data)) from error
 
 
 def read_yaml(path: Path) -> Any:

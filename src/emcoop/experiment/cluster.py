@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from emcoop.core.errors import ConfigError, EmcoopError, MissingDependency
+from emcoop.core.errors import CapReached, ConfigError, EmcoopError, MissingDependency
+from emcoop.experiment.caps import NO_CAPS, Caps
 from emcoop.experiment.merge import merge
 from emcoop.experiment.parts import Shard
-from emcoop.experiment.study import Caps, Study, play
+from emcoop.experiment.study import Study, play
 from emcoop.experiment.worker import patiently
 from emcoop.experiment.workers import RETRIES
 
@@ -34,27 +35,34 @@ def play_on_ray(
 
     `address` is that of a running cluster (``auto``, ``ray://host:port``); without it a local one is started with
     `workers` processes and stopped again. The run folder must be one that every node sees. Caps on money and tokens
-    are divided by the number of parts. `tell` hears how many of the parts are over. Raises MissingDependency without
-    Ray, ConfigError when the cluster is not there, EmcoopError when a part could not be played.
+    are divided by the number of parts; a part that has used its share ends, and the others play on. `tell` hears how
+    many of the parts are over. Raises CapReached when all are over and merged, MissingDependency without Ray,
+    ConfigError when the cluster is not there, EmcoopError when a part could not be played.
     """
     ray = _connect(address, workers)
     try:
         task = ray.remote(num_cpus=1, max_retries=RETRIES)(_play_part)
         parts = [Shard(index, workers) for index in range(workers)]
-        share = _divided(caps or Caps(), workers).model_dump(mode="json")
+        share = (caps or NO_CAPS).share(workers).model_dump(mode="json")
         data = study.model_dump(mode="json")
         folder = str(run.resolve())
         left = [task.remote(data, folder, part.index, part.count, jobs, share, repeats) for part in parts]
         errors: list[str] = []
+        stopped: list[CapReached] = []
         while left:
             ready, left = ray.wait(left, num_returns=1, timeout=POLL_S)
             for reference in ready:
-                errors += _result(ray, reference)
+                try:
+                    errors += _result(ray, reference)
+                except CapReached as reached:
+                    stopped.append(reached)
                 tell(workers - len(left), workers)
     finally:
         if address is None:
             ray.shutdown()
     merge([run / part.folder for part in parts], run)
+    if stopped:
+        raise CapReached(f"{len(stopped)} of {workers} parts have used their share of the caps; one says: {stopped[0]}")
     return errors
 
 
@@ -90,16 +98,12 @@ def _result(ray: Any, reference: Any) -> list[str]:
     try:
         errors: list[str] = ray.get(reference)
     except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, CapReached):
+            raise error.cause from error
         raise EmcoopError(f"a part of the study failed on the cluster: {error.cause}") from error
     except ray.exceptions.RayError as error:
         raise EmcoopError(f"a part of the study was lost with its workers, {RETRIES} restarts over: {error}") from error
     return errors
-
-
-def _divided(caps: Caps, parts: int) -> Caps:
-    usd = None if caps.usd is None else caps.usd / parts
-    tokens = None if caps.tokens is None else max(1, caps.tokens // parts)
-    return Caps(usd=usd, tokens=tokens, hours=caps.hours)
 
 
 def _play_part(

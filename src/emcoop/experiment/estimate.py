@@ -206,6 +206,12 @@ def _price(model: str, read: float, written: float) -> float | None:
     return cost_usd(name, input_tokens=round(read), output_tokens=round(written), **where)
 
 
+def unpriced(study: Study) -> tuple[str, ...]:
+    """The models of a study whose price is not known; what they cost counts towards no cap on money."""
+    names = dict.fromkeys(name for cell in study.cells for seat in cell.seats() for name in seat.models)
+    return tuple(name for name in names if _price(name, 1, 1) is None)
+
+
 class _Counting:
     """Decides by the scripted policy, after asking a language-model agent whose model only counts what it reads."""
 

@@ -10,10 +10,12 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from emcoop.core.canonical import content_hash
 from emcoop.core.config import StrictModel, load, nearest, parse_yaml, read_yaml
 from emcoop.core.errors import ConfigError, NotApplicable
 from emcoop.envs.policy import HasPolicies
 from emcoop.episode.setup import SeatConfig, Setup
+from emcoop.experiment.caps import NO_CAPS, Caps
 from emcoop.experiment.study import Study, parse_seeds
 from emcoop.interventions import apply
 
@@ -33,8 +35,14 @@ def _listed(value: object) -> object:
     return value if isinstance(value, list | tuple) else (value,)
 
 
+def _seeds(value: object) -> object:
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise ValueError("write them as one text, such as 0-9, 0-4,9000-9004, dev:20 or test")
+    return value
+
+
 Texts = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
-Numbers = Annotated[tuple[int, ...], BeforeValidator(_listed), Field(min_length=1)]
+Sizes = Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_listed), Field(min_length=1)]
 
 
 Values = Annotated[tuple[str | int | None, ...], BeforeValidator(_listed)]
@@ -91,29 +99,39 @@ class Matrix(StrictModel):
     their names (``ma-crafter: {mobs: cows}``), `options` goes to the agents of a team that take any. `interventions`
     change every cell, in order. `references` are the floors and the ceiling that are played beside, alone with their
     world. `arms` adds invariant arms by name: those of ARMS to every cell without an intervention (but where one does
-    not apply, see `not_applicable`), and further references.
+    not apply, see `not_applicable`), and further references. `caps` bound what all of it may use.
     """
 
     env: Texts
     level: Texts = ("easy",)
-    agents: Numbers = (3,)
+    agents: Sizes = (3,)
     topology: Texts = ("individual",)
     agent: Texts = ("scripted",)
     model: Annotated[tuple[str | Tuned | None, ...], BeforeValidator(_listed)] = (None,)
     prompt: Annotated[tuple[str | None, ...], BeforeValidator(_listed)] = (None,)
     intervention: Annotated[tuple[Texts, ...], BeforeValidator(_listed)] = ((NONE,),)
-    exclude: tuple[Exclude, ...] = ()
-    seeds: str | int = "0-9"
+    exclude: Annotated[tuple[Exclude, ...], BeforeValidator(_listed)] = ()
+    seeds: Annotated[str | int, BeforeValidator(_seeds)] = "0-9"
     set: dict[str, Any] = {}
     env_options: dict[str, dict[str, Any]] = {}
     options: dict[str, Any] = {}
-    interventions: tuple[str, ...] = ()
-    references: tuple[str, ...] = REFERENCES
+    interventions: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    references: Annotated[tuple[str, ...], BeforeValidator(_listed)] = REFERENCES
     arms: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    caps: Caps = NO_CAPS
+
+    @property
+    def name(self) -> str:
+        """The name of a run folder for it: the environments, and a hash of all that decides what is played."""
+        return f"{self.label}-{content_hash(self.played())[:8]}"
+
+    def played(self) -> dict[str, Any]:
+        """All that decides what is played, as plain values: the caps do not."""
+        return self.model_dump(mode="json", exclude={"caps"})
 
     @property
     def label(self) -> str:
-        """The environments, for the name of a run."""
+        """The environments in one word."""
         return "+".join(self.env)
 
     @property

@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from emcoop.agents import AGENTS
 from emcoop.core.canonical import to_json
 from emcoop.core.config import StrictModel
-from emcoop.core.errors import CapReached, ConfigError, EmcoopError, LogError
+from emcoop.core.errors import ConfigError, EmcoopError, LogError
 from emcoop.core.memory import fewer_collections
 from emcoop.core.types import AgentId, Limit, Micros, Usage
 from emcoop.episode.baton import Baton, batons
 from emcoop.episode.latency import make_latency
 from emcoop.episode.loop import Outcome, Table
 from emcoop.episode.setup import Setup
+from emcoop.experiment.caps import NO_CAPS, NOTHING, Caps, capped
 from emcoop.experiment.parts import WORKERS, Part
 from emcoop.log.reader import LogReader
 from emcoop.log.store import LogStore
@@ -81,9 +82,6 @@ class Study(StrictModel):
         return every if part is None else part.of(every)
 
 
-NOTHING = Usage()
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
     """An episode has begun (`step` 0), gone on, or ended (`outcome` or `error` is set then).
@@ -103,33 +101,6 @@ class Progress:
 
 
 Listener = Callable[[Progress], None]
-
-
-class Caps(StrictModel):
-    """Bounds on a whole experiment, earlier runs into the same folder included (except `hours`).
-
-    No episode is begun once one is reached; those in flight are played to their end. `usd` counts known prices only.
-    Attempts that failed or were cut off count like finished ones; the log keeps the last attempt of each episode, so
-    of an earlier run it is that one which counts.
-    """
-
-    usd: float | None = Field(default=None, gt=0)
-    tokens: int | None = Field(default=None, ge=1)
-    hours: float | None = Field(default=None, gt=0)
-
-    def reached(self, used: Usage, hours: float) -> str | None:
-        """Which cap has been reached, in words."""
-        tokens = used.input_tokens + used.output_tokens
-        if self.usd is not None and used.known_usd >= self.usd:
-            return f"the cap of ${self.usd:g} is reached: ${used.known_usd:.4f} spent"
-        if self.tokens is not None and tokens >= self.tokens:
-            return f"the cap of {self.tokens:,} tokens is reached: {tokens:,} used"
-        if self.hours is not None and hours >= self.hours:
-            return f"the cap of {self.hours:g} hours is reached"
-        return None
-
-
-NO_CAPS = Caps()
 
 
 async def play_episode(
@@ -278,13 +249,13 @@ async def play(
             for model in player.models.values():
                 await model.aclose()
     if player.capped is not None:
-        raise capped(player.capped, player.done, player.total)
+        raise capped(player.capped, player.done, player.total, player.errors)
     return player.errors
 
 
-def capped(reason: str, done: int, total: int) -> CapReached:
-    """What is said when a cap ends a run."""
-    return CapReached(f"{reason}; {total - done} of {total} episodes were not begun. Raise the cap to go on")
+def told_failure(cell: Setup, seed: int, error: str) -> str:
+    """Which episode has failed, and why."""
+    return f"{cell.env}/{cell.level} {cell.topology} seed {seed}: {error}"
 
 
 def spent_in(log: Path, study: Study) -> Usage:
@@ -361,7 +332,7 @@ class _Player:
                 raise
             except EmcoopError as failure:
                 error = str(failure)
-                self.errors.append(f"{cell.env}/{cell.level} {cell.topology} seed {seed}: {error}")
+                self.errors.append(told_failure(cell, seed, error))
             self.done += 1
             self.listener(Progress(cell, seed, self.done, self.total, outcome=outcome, error=error, spent=self.spent))
 

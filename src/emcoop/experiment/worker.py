@@ -17,8 +17,9 @@ from emcoop.core.compile import load_at_once
 from emcoop.core.errors import EmcoopError, LogLocked
 from emcoop.core.types import Usage
 from emcoop.episode.loop import Outcome
+from emcoop.experiment.caps import Caps
 from emcoop.experiment.parts import Picked
-from emcoop.experiment.study import Caps, Progress, Study, play
+from emcoop.experiment.study import Progress, Study, play
 
 LOCK_PATIENCE_S = 20.0
 """How long a restarted worker waits for its dead predecessor's lock to be let go."""

@@ -23,8 +23,9 @@ from pathlib import Path
 from emcoop.core.errors import CapReached, EmcoopError, LogLocked
 from emcoop.core.types import Usage
 from emcoop.episode.setup import Setup
+from emcoop.experiment.caps import NO_CAPS, NOTHING, Caps, capped
 from emcoop.experiment.parts import WORKERS, Part
-from emcoop.experiment.study import NO_CAPS, NOTHING, Caps, Listener, Progress, Study, capped, log_path, spent_in
+from emcoop.experiment.study import Listener, Progress, Study, log_path, spent_in, told_failure
 from emcoop.experiment.worker import LOCK_PATIENCE_S, LOCK_POLL_S, Ended, Task, Told, work
 from emcoop.log.store import LogStore
 
@@ -142,6 +143,7 @@ class _Crew:
     spent_before: Usage
     workers: list[_Worker] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
     begun: float = field(default_factory=time.monotonic)
     news: bool = False
     told: float = 0.0
@@ -170,7 +172,7 @@ class _Crew:
             self._tell_all()
         if reached:
             why = self.caps.reached(self._spent(), self._hours()) or "a cap is reached"
-            raise capped(why, self._done(), self.total)
+            raise capped(why, self._done(), self.total, self.failed)
 
     def stop(self) -> None:
         """Tell who still plays to stop, and wait until it has committed what it has."""
@@ -186,6 +188,8 @@ class _Crew:
     def _hear(self, worker: _Worker, said: Told, cell: Setup) -> None:
         self.news = self.news or (self.caps != NO_CAPS and said.spent != worker.spent)
         worker.done, worker.spent = said.done, said.spent
+        if said.error is not None:
+            self.failed.append(told_failure(cell, said.seed, said.error))
         spent = self._spent()
         place = Progress(cell, said.seed, self._done(), self.total, said.step, said.outcome, said.error, spent)
         self.listener(place)

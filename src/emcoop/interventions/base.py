@@ -13,7 +13,7 @@ from pydantic import create_model
 from emcoop.core.config import StrictModel, load, nearest
 from emcoop.core.errors import ConfigError, NotApplicable
 from emcoop.episode.setup import SeatConfig, Setup
-from emcoop.interventions.registry import INTERVENTIONS
+from emcoop.interventions.registry import ALONE, INTERVENTIONS
 
 Intervention: TypeAlias = Callable[..., Setup]
 """Called with a set-up and, by keyword, its parameters; one that is done to seats takes ``seats: Seats``.
@@ -108,13 +108,21 @@ def _seats(named: Named, text: str, agents: int) -> Seats:
 def apply(setup: Setup, names: Iterable[str]) -> Setup:
     """The set-up after these interventions, in order; it keeps their names, and that of the cell without them.
 
+    An agent by itself (see ALONE) gets the name of its team under `individual`, whatever the team's topology.
+
     Raises UnknownName and ConfigError, see `invoke`.
     """
     for name in names:
         changed = invoke(setup, name)
-        control = setup.control or setup.cell
+        alone = parse(name).name in ALONE
+        control = _untied(setup).cell if alone else setup.control or setup.cell
         setup = changed.model_copy(update={"interventions": (*setup.interventions, name), "control": control})
     return setup
+
+
+def _untied(setup: Setup) -> Setup:
+    """The same team under no protocol."""
+    return setup.model_copy(update={"topology": "individual", "topology_options": {}, "control": None})
 
 
 def why_not(setup: Setup, name: str) -> str | None:

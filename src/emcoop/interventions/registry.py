@@ -45,3 +45,7 @@ INTERVENTIONS = Registry(
     },
 )
 """Each entry is an `Intervention`."""
+
+ALONE = frozenset({"solo", "alone"})
+"""After these no topology matters, whatever the team's was: their control is the same team under `individual`, so that
+they are one cell for all."""
