@@ -20,6 +20,7 @@ from emcoop.core.types import agent_names
 from emcoop.log.reader import LogReader
 from emcoop.log.store import LogStore
 from emcoop.log.writer import EpisodeWriter
+from emcoop.viewer.places import at_time
 
 AGENTS = agent_names(3)
 STEPS = 400
@@ -204,8 +205,8 @@ def append_us(store: LogStore, payload: dict[str, Any], kind: str, n: int = 4_00
     return best / n * 1e6
 
 
-def long_log(path: Path) -> None:
-    """Write an episode of 300,000 events."""
+def long_log(path: Path, every: int = LONG_EVENTS) -> None:
+    """Write an episode of 300,000 events, with a commit after so many and whenever the buffer is full."""
     payload = step_payload("0" * 64, "1" * 64)
     with LogStore.open(path) as store:
         writers = [store.start(cell="c", seed=seed, setup={}) for seed in range(2)]
@@ -214,18 +215,27 @@ def long_log(path: Path) -> None:
             writers[0].append(kind, body, cog_time=i, env_step=i, agent="agent_0")
             if i % 3 == 0:
                 writers[1].append("stage", {"from": "R", "to": "X"}, cog_time=i, env_step=i, agent="agent_0")
+            if i % every == every - 1:
+                store.flush()
         for writer in writers:
             writer.finish("finished", {})
 
 
 def paging_s(path: Path) -> float:
-    """Seconds to open a log and read the first, the middle and the last page of an episode of 300,000 events."""
+    """Seconds to open a log, read the first, the middle and the last page of an episode of 300,000 events, a page of
+    one kind from its middle and one of a kind that it does not have, its last event, and to find a time in it."""
     start = time.perf_counter()
     with LogReader.open(path) as reader:
         row = reader.episodes()[0]
         total = reader.count(row.id)
         for first in (0, total // 2, total - 1_000):
             assert [event.seq for event in reader.page(row.id, start_seq=first)] == list(range(first, first + 1_000))
+        steps = [event.seq for event in reader.page(row.id, ("step",), total // 2)]
+        assert steps == list(range(total // 2, total // 2 + 3_000, 3))
+        assert reader.page(row.id, ("episode_end",)) == []
+        last = reader.last(row.id)
+        assert last is not None
+        assert (last.seq, at_time(reader, row.id, 123_456)) == (total - 1, 123_456)
     elapsed = time.perf_counter() - start
     assert total == LONG_EVENTS
     return elapsed
@@ -237,6 +247,7 @@ FIGURES = (
     ("bytes_per_agent_step", "bytes/agent-step", 2048.0, "room, made-up prompts, a decision in 3 steps"),
     ("bytes_per_agent_step_extreme", "bytes/agent-step", 2048.0, "room, made-up prompts at every step"),
     ("paging_s", "s", 0.3, "open and page an episode of 300,000 events"),
+    ("paging_often_s", "s", 0.3, "the same, committed every 6 events"),
 )
 
 
@@ -250,9 +261,11 @@ def main() -> dict[str, float]:
             measured["append_step_us"] = append_us(store, step_payload("0" * 64, "1" * 64), "step")
         measured["bytes_per_agent_step"] = room(folder, pause=3)
         measured["bytes_per_agent_step_extreme"] = room(folder, pause=1)
-        path = folder / "long.db"
-        long_log(path)
-        measured["paging_s"] = repeated(lambda: paging_s(path), 5, warm=0)
+        long, often = folder / "long.db", folder / "often.db"
+        long_log(long)
+        long_log(often, every=6)
+        measured["paging_s"] = repeated(lambda: paging_s(long), 5, warm=0)
+        measured["paging_often_s"] = repeated(lambda: paging_s(often), 5, warm=0)
     figures = [record(what, measured[what], unit, target, what=words) for what, unit, target, words in FIGURES]
     for figure in figures:
         print(told(figure))

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from emcoop.core.canonical import canonical_json
+from emcoop.log.lines import event_line, kind_bits
+from emcoop.log.reader import LogReader
 from emcoop.log.store import LogStore
 
 
@@ -79,10 +82,18 @@ def test_replay_says_which_step_a_falsified_log_lies_about(run: tuple[Path, dict
     folder, _ = run
     forged = tmp_path / "log.db"
     forged.write_bytes((folder / "log.db").read_bytes())
+    with LogReader.open(folder / "log.db") as reader:
+        events = list(reader.events(1))
+    other = next(event.payload for event in events if (event.kind, event.env_step) == ("step", 3))
+    lines = b"".join(
+        event_line(e.seq, e.cog_time, e.env_step, e.agent, e.kind, canonical_json(other if lied else e.payload))
+        for e in events
+        for lied in ((e.kind, e.env_step) == ("step", 2),)
+    )
     with sqlite3.connect(forged) as db:
-        seq = db.execute("SELECT seq FROM events WHERE episode = 1 AND kind = 'step' AND env_step = 2").fetchone()[0]
-        other = db.execute("SELECT codec, payload FROM events WHERE episode = 1 AND kind = 'step' AND env_step = 3")
-        db.execute("UPDATE events SET codec = ?, payload = ? WHERE episode = 1 AND seq = ?", (*other.fetchone(), seq))
+        db.execute("DELETE FROM chunks WHERE episode = 1")
+        kinds = kind_bits(event.kind for event in events)
+        db.execute("INSERT INTO chunks VALUES (1, 0, ?, ?, 0, 0, ?)", (len(events), kinds, lines))
     _, said = emcoop("replay", str(forged), "1", "--verify", code=1)
     assert "the world after step 2 has state" in said
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from emcoop.log.events import CATALOGUE, Event, validate
 from emcoop.log.export import blob_names
 from emcoop.log.page import event_tables, with_tables
 from emcoop.log.reader import LogReader
+from emcoop.log.store import LogStore
 
 PAGE = (Path(__file__).parents[2] / "docs" / "log.md").read_text(encoding="utf-8")
 
@@ -72,14 +75,33 @@ def test_the_page_states_the_catalogue_as_it_is() -> None:
 
 def test_the_examples_of_the_page_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write_and_read, own_digest = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    write_and_read, by_hand = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     exec(write_and_read, {})
     names: dict[str, Any] = {}
-    exec(own_digest, names)
-    with LogReader.open(tmp_path / "run" / "log.db") as reader:
-        (event,) = reader.events(1)
-        row = (event.seq, event.cog_time, event.env_step, event.agent, event.kind, '{"from":null,"to":"R"}')
-        assert names["digest"]([row]) == reader.digest(1)
+    exec(by_hand, names)
+    path = tmp_path / "run" / "log.db"
+    with sqlite3.connect(path) as db, LogReader.open(path) as reader:
+        lines = list(names["event_lines"](db, 1))
+        assert lines == [b'[0,0,0,"agent_0","stage",{"from":null,"to":"R"}]\n']
+        assert hashlib.sha256(b"".join(lines)).hexdigest() == reader.digest(1)
+
+
+def test_the_page_reads_chunks_of_every_codec_by_hand(tmp_path: Path) -> None:
+    by_hand = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
+    names: dict[str, Any] = {}
+    exec(by_hand, names)
+    with LogStore.open(tmp_path / "log.db") as store:
+        writer = store.start(cell="c", seed=0, setup={})
+        for i in range(1_500):
+            writer.append("note", {"i": i, "text": f"{i * i} {i} " * (i % 40)}, cog_time=i, env_step=0, host={"i": i})
+            if i == 0 or i % 20 == 19:
+                writer.flush()
+        writer.finish("finished", {})
+    with sqlite3.connect(tmp_path / "log.db") as db, LogReader.open(tmp_path / "log.db") as reader:
+        assert {min(codec, 2) for (codec,) in db.execute("SELECT codec FROM chunks")} == {0, 1, 2}
+        lines = list(names["event_lines"](db, 1))
+        assert len(lines) == 1_500
+        assert hashlib.sha256(b"".join(lines)).hexdigest() == reader.digest(1) == reader.episode(1).digest
 
 
 def test_every_kind_and_every_field_is_on_the_page() -> None:

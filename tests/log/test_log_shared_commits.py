@@ -83,7 +83,7 @@ def test_an_episode_whose_end_waits_for_its_commit_is_not_begun_over(tmp_path: P
             (1, "finished"),
         ]
         assert all(row.digest == reader.digest(row.id) for row in reader.episodes()[1:])
-    assert sqlite3.connect(path).execute("SELECT count(*) FROM events").fetchone() == (1,)
+    assert sqlite3.connect(path).execute("SELECT sum(count) FROM chunks").fetchone() == (1,)
 
 
 def test_everybody_who_waits_hears_that_the_log_is_full_and_may_try_again(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_everybody_who_waits_hears_that_the_log_is_full_and_may_try_again(tmp_pa
     with LogStore.open(path) as store:
         assert [type(failure) for failure in asyncio.run(go(store))] == [LogFull] * 3
     assert finished(path) == 3
-    assert sqlite3.connect(path).execute("SELECT count(*) FROM events").fetchone() == (1,)
+    assert sqlite3.connect(path).execute("SELECT sum(count) FROM chunks").fetchone() == (1,)
 
 
 def test_an_episode_that_begins_beside_others_is_in_the_log_from_their_next_commit_on(tmp_path: Path) -> None:

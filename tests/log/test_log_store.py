@@ -11,15 +11,17 @@ from pathlib import Path
 import pytest
 
 from emcoop.core.errors import CorruptLog, LogError
+from emcoop.log.chunks import FLUSH_EVENTS, ChunkBuffer
 from emcoop.log.export import export_jsonl
 from emcoop.log.reader import LogReader
-from emcoop.log.store import FLUSH_EVENTS, LogStore
+from emcoop.log.store import LogStore
 from emcoop.log.writer import EpisodeWriter
 
 
-def write(writer: EpisodeWriter, numbers: range, label: str) -> None:
+def write(writer: EpisodeWriter, numbers: range, label: str, host: dict[str, str] | None = None) -> None:
     for i in numbers:
-        writer.append("note", {"i": i, "label": label}, cog_time=i * 7, env_step=i // 2, agent=f"agent_{i % 3}")
+        payload, agent = {"i": i, "label": label}, f"agent_{i % 3}"
+        writer.append("note", payload, cog_time=i * 7, env_step=i // 2, agent=agent, host=host)
 
 
 def alone(path: Path, label: str, n: int) -> str:
@@ -214,24 +216,32 @@ def test_blobs_are_kept_once_and_read_back_as_they_were(tmp_path: Path, content:
     db.close()
 
 
-def test_an_interrupt_between_commit_and_return_writes_nothing_twice(tmp_path: Path) -> None:
-    def stop(writer: EpisodeWriter, store: LogStore) -> None:
-        store._host = Stubborn(store._host)
-        writer.flush()
+def test_an_interrupt_between_commit_and_return_writes_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(buffer: ChunkBuffer) -> None:
+        raise KeyboardInterrupt
 
-    class Stubborn(list[tuple[int, int, str]]):
-        def clear(self) -> None:
-            raise KeyboardInterrupt
-
+    clear = ChunkBuffer.clear
+    expected = alone(tmp_path / "alone.db", "c", 12)
     with LogStore.open(tmp_path / "log.db") as store:
         writer = store.start(cell="c", seed=0, setup={})
-        writer.append("a", {"blob": writer.blob(b"x")}, cog_time=0, env_step=0, host={"t": 1})
-        with pytest.raises(KeyboardInterrupt):
-            stop(writer, store)
-        store._host = list(store._host)
+        for start, stop_at in ((0, 3), (3, 8), (8, 11)):
+            write(writer, range(start, stop_at), "c")
+            monkeypatch.setattr(ChunkBuffer, "clear", stop)
+            with pytest.raises(KeyboardInterrupt):
+                writer.flush()
+            monkeypatch.setattr(ChunkBuffer, "clear", clear)
+        name = writer.blob(b"x")
+        write(writer, range(11, 12), "c", host={"blob": name})
+        writer.finish("finished", {})
     with LogReader.open(tmp_path / "log.db") as reader:
-        assert [event.kind for event in reader.events(1)] == ["a"]
-        assert list(reader.host(1)) == [(0, {"t": 1})]
+        assert [event.payload["i"] for event in reader.events(1)] == list(range(12))
+        assert list(reader.host(1)) == [(11, {"blob": name})]
+        assert reader.blob(name) == b"x"
+        assert reader.digest(1) == reader.episode(1).digest == expected
+    with sqlite3.connect(tmp_path / "log.db") as db:
+        assert db.execute("SELECT first, count FROM chunks").fetchall() == [(0, 3), (3, 5), (8, 3), (11, 1)]
 
 
 def test_text_with_a_lone_surrogate_is_kept_visible(tmp_path: Path) -> None:
@@ -249,7 +259,7 @@ def test_text_with_a_lone_surrogate_is_kept_visible(tmp_path: Path) -> None:
 def test_blobs_that_the_store_has_forgotten_are_still_kept_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emcoop.log.store.REMEMBERED_BLOBS", 2)
+    monkeypatch.setattr("emcoop.log.blobs.REMEMBERED_BLOBS", 2)
     texts = [f"content {i}" for i in range(10)]
     path = tmp_path / "log.db"
     with LogStore.open(path) as store:
@@ -257,7 +267,7 @@ def test_blobs_that_the_store_has_forgotten_are_still_kept_once(
         for _ in range(3):
             names = [writer.blob(text) for text in texts]
             writer.flush()
-        assert len(store._known) + len(store._known_before) <= 4
+        assert store._blobs.remembered <= 4
         writer.finish("finished", {})
     with LogReader.open(path) as reader:
         assert reader.check() == []
@@ -340,8 +350,8 @@ def test_contents_read_back_through_every_dictionary(tmp_path: Path) -> None:
             assert reader.digest(episode) == reader.episode(episode).digest
     db = sqlite3.connect(path)
     purposes = [row[0] for row in db.execute("SELECT purpose FROM dictionaries")]
-    assert sorted(purposes) == ["blob", "event"]
-    for table in ("packs", "events"):
+    assert sorted(purposes) == ["blob", "chunk"]
+    for table in ("packs", "chunks"):
         codecs = {row[0] for row in db.execute(f"SELECT DISTINCT codec FROM {table}")}
         assert len(codecs) == 2, "contents before and after the training"
     (stored,), (size,) = db.execute("SELECT sum(length(data)) FROM packs UNION ALL SELECT sum(size) FROM blobs")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from emcoop.core.errors import CorruptLog, LogError, LogFull, LogLocked, NewerSchema
 from emcoop.log.database import SCHEMA, migrate, open_for_writing
@@ -39,6 +42,16 @@ def spoil(path: Path, offset: int, data: bytes) -> None:
     with path.open("r+b") as file:
         file.seek(offset)
         file.write(data)
+
+
+def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
+    """Change the content of the only chunk of a log, which has no dictionary."""
+    with sqlite3.connect(path) as db:
+        ((before,),) = db.execute("SELECT data FROM chunks WHERE codec = 1").fetchall()
+        content = zstandard.ZstdDecompressor().decompress(before)
+        changed = change(content)
+        assert changed != content
+        db.execute("UPDATE chunks SET codec = 0, data = ?", (changed,))
 
 
 def make(path: Path, n: int = 2_000) -> str:
@@ -118,13 +131,17 @@ def test_writing_goes_on_where_space_was_freed(tmp_path: Path) -> None:
         pages = store._db.execute("PRAGMA page_count").fetchone()[0]
         store._db.execute(f"PRAGMA max_page_count={pages}")
         writer.append("note", {"blob": writer.blob(os.urandom(50_000))}, cog_time=0, env_step=0)
-        with pytest.raises(LogFull):
-            writer.flush()
+        for i in range(1, 4):  # tries that fail, with more to write each time
+            with pytest.raises(LogFull):
+                writer.flush()
+            writer.append("note", {"i": i}, cog_time=i, env_step=0, host={"tries": i})
         store._db.execute("PRAGMA max_page_count=100000")
         writer.finish("finished", {})
     with LogReader.open(tmp_path / "log.db") as reader:
-        (event,) = reader.events(1)
+        event, *later = reader.events(1)
         assert len(reader.blob(event.payload["blob"])) == 50_000
+        assert [event.payload for event in later] == [{"i": 1}, {"i": 2}, {"i": 3}]
+        assert list(reader.host(1)) == [(i, {"tries": i}) for i in range(1, 4)]
         assert reader.digest(1) == reader.episodes()[0].digest
 
 
@@ -205,7 +222,14 @@ def test_an_empty_file_is_no_log_to_a_reader_and_a_new_one_to_a_writer(tmp_path:
 
 
 def test_damage_is_found_or_changes_nothing_and_is_never_another_error(tmp_path: Path) -> None:
-    make(tmp_path / "whole.db", 300)
+    with LogStore.open(tmp_path / "whole.db") as store:
+        writer = store.start(cell="c", seed=0, setup={})
+        for i in range(600):  # noise, which takes room: hardly a byte of the file is unused
+            payload = {"id": i, "to": [], "content": os.urandom(40).hex(), "price": 0.0}
+            writer.append("message_sent", payload, cog_time=i, env_step=i, agent="agent_0")
+            if i % 20 == 19:
+                writer.flush()
+        writer.finish("finished", {})
     sound = read_all(tmp_path / "whole.db")
     whole = (tmp_path / "whole.db").read_bytes()
     path = tmp_path / "log.db"
@@ -228,10 +252,7 @@ def test_a_changed_payload_is_found_by_its_digest(tmp_path: Path) -> None:
     digest = make(tmp_path / "log.db", 10)
     with LogReader.open(tmp_path / "log.db") as reader:
         assert reader.check() == []
-    db = sqlite3.connect(tmp_path / "log.db")
-    db.execute("UPDATE events SET payload = replace(payload, 'x', 'y') WHERE seq = 4")
-    db.commit()
-    db.close()
+    rewrite(tmp_path / "log.db", lambda content: content.replace(b'"content":"x', b'"content":"y', 5))
     with LogReader.open(tmp_path / "log.db") as reader:
         assert reader.digest(1) != digest
         (problem,) = reader.check()
@@ -261,20 +282,84 @@ def test_a_changed_blob_is_found_by_its_name(tmp_path: Path) -> None:
     db.close()
 
 
-@pytest.mark.parametrize("text", ["{", "[]", b"\xff\xfe", None])
-def test_a_payload_that_is_no_mapping_is_a_corrupt_log(tmp_path: Path, text: object) -> None:
+@pytest.mark.parametrize("text", [b"{", b"[]", b"\xff\xfe"])
+def test_a_payload_that_is_no_mapping_is_a_corrupt_log(tmp_path: Path, text: bytes) -> None:
     make(tmp_path / "log.db", 3)
-    db = sqlite3.connect(tmp_path / "log.db")
-    if text is None:
+    rewrite(tmp_path / "log.db", lambda content: content.replace(b'{"content":"' + b"x" * 50, text, 1))
+    with pytest.raises(CorruptLog, match=r"log\.db: episode 1, events from 0 on"):
+        read_all(tmp_path / "log.db")
+
+
+def test_a_set_up_that_is_not_json_is_a_corrupt_log(tmp_path: Path) -> None:
+    make(tmp_path / "log.db", 3)
+    with sqlite3.connect(tmp_path / "log.db") as db:
         db.execute("UPDATE episodes SET setup = '{'")
-    elif isinstance(text, bytes):
-        db.execute("UPDATE events SET payload = CAST(? AS TEXT)", (text,))
-    else:
-        db.execute("UPDATE events SET payload = ?", (text,))
-    db.commit()
-    db.close()
     with pytest.raises(CorruptLog, match=r"log\.db"):
         read_all(tmp_path / "log.db")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("data = x'00ff', codec = 1", "a compressed content is damaged"),
+        ("codec = codec + 7", "needs dictionary 8"),
+        ("data = x'fffe0a', codec = 0", "is no text"),
+        ("data = 'text'", "row is damaged"),
+        ("codec = 'one'", "row is damaged"),
+        ("count = count - 1", "is not 9 lines"),
+        ("host = 1000000", "1000000 bytes of host facts"),
+        ("data = x'5b5d0a', codec = 0, count = 1", "its line holds something else"),
+        ("data = CAST('[20,0,0,null,\"a\",{}]' || char(10) AS BLOB), codec = 0, count = 1", "something else"),
+    ],
+)
+def test_a_damaged_chunk_is_named_by_the_reader_and_by_the_check_which_goes_on(
+    tmp_path: Path, change: str, said: str
+) -> None:
+    path = tmp_path / "log.db"
+    with LogStore.open(path) as store:
+        for seed in range(2):
+            writer = store.start(cell="c", seed=seed, setup={})
+            for i in range(20):
+                writer.append("message_delivered", {"id": i, "from": "a"}, cog_time=i, env_step=i, agent="b")
+                if i == 9:
+                    writer.flush()
+            writer.finish("finished", {})
+    with sqlite3.connect(path) as db:
+        db.execute(f"UPDATE chunks SET {change} WHERE episode = 1 AND first = 10")
+        db.execute("UPDATE episodes SET digest = 'another' WHERE id = 2")
+    with LogReader.open(path) as reader:
+        assert len(reader.page(1, size=10)) == 10, "the other chunk is sound"
+        for read in (lambda: list(reader.events(1)), lambda: reader.page(1, start_seq=10, size=1)):
+            with pytest.raises(CorruptLog, match=f"episode 1, events from 10 on: .*{said}"):
+                read()
+        damaged, wrong = reader.check()
+        assert re.search(f"episode 1, events from 10 on: .*{said}", damaged)
+        assert "episode 2: its events do not give the digest" in wrong
+
+
+def test_the_check_finds_missing_events_and_misleading_numbers(tmp_path: Path) -> None:
+    changes = (
+        ("DELETE FROM chunks WHERE first = 3", "episode 1: event 3 is missing"),
+        ("UPDATE chunks SET first = 7 WHERE first = 6", "episode 1: event 6 is missing"),
+        ("UPDATE chunks SET kinds = 0 WHERE first = 6", "event 8 is not among those that are found by its kind"),
+        ("UPDATE chunks SET host = 0 WHERE first = 6", "its content is not 3 lines"),
+    )
+    for number, (change, said) in enumerate(changes):
+        path = tmp_path / f"{number}.db"
+        with LogStore.open(path) as store:
+            writer = store.start(cell="c", seed=0, setup={})
+            for i in range(9):
+                payload = {"id": i, "from": "agent_0"}
+                writer.append("message_delivered", payload, cog_time=i, env_step=i, agent="agent_1", host={"t": i})
+                if i % 3 == 2:
+                    writer.flush()
+            writer.finish("finished", {})
+        with LogReader.open(path) as reader:
+            assert reader.check() == []
+        with sqlite3.connect(path) as db:
+            db.execute(change)
+        with LogReader.open(path) as reader:
+            assert said in "\n".join(reader.check())
 
 
 def test_a_second_process_cannot_write_and_reads(tmp_path: Path) -> None:
@@ -343,16 +428,16 @@ def test_migrations_run_in_order_and_a_failed_one_leaves_its_start(tmp_path: Pat
         raise RuntimeError("power cut")
 
     steps = {
-        1: lambda connection: connection.execute("ALTER TABLE episodes ADD COLUMN note TEXT DEFAULT 'old'") and None,
-        2: broken,
+        2: lambda connection: connection.execute("ALTER TABLE episodes ADD COLUMN note TEXT DEFAULT 'old'") and None,
+        3: broken,
     }
     with pytest.raises(RuntimeError):
-        migrate(db, path, target=3, steps=steps)
-    assert db.execute("SELECT value FROM meta").fetchone() == ("2",)
+        migrate(db, path, target=4, steps=steps)
+    assert db.execute("SELECT value FROM meta").fetchone() == ("3",)
     assert db.execute("SELECT note FROM episodes").fetchone() == ("old",)
     assert db.execute("SELECT name FROM sqlite_master WHERE name = 'half'").fetchone() is None
-    with pytest.raises(CorruptLog, match="from schema 2 to 3"):
-        migrate(db, path, target=3, steps={1: broken})
+    with pytest.raises(CorruptLog, match="from schema 3 to 4"):
+        migrate(db, path, target=4, steps={2: broken})
     db.close()
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from viewer_kit import Served, opened, remade, settled, until
 
+from emcoop.core.canonical import canonical_json
 from emcoop.log.events import Event
+from emcoop.log.lines import event_line, kind_bits
 from emcoop.log.reader import LogReader
 from emcoop.viewer.export import export
 
@@ -288,17 +290,12 @@ def test_a_log_being_written_is_followed(page: Page, run_log: Path, tmp_path: Pa
         assert page.locator(".sign.going").inner_text() == "running"
         before = page.locator("em-lanes svg .stage").count()
         with LogReader.open(run_log) as reader, sqlite3.connect(log) as db:
-            for event in list(reader.events(1, start_seq=50))[:60]:
-                values = (
-                    1,
-                    event.seq,
-                    event.cog_time,
-                    event.env_step,
-                    event.agent,
-                    event.kind,
-                    json.dumps(event.payload),
-                )
-                db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, 0, ?)", values)
+            events = list(reader.events(1, start_seq=50))[:60]
+            lines = b"".join(
+                event_line(e.seq, e.cog_time, e.env_step, e.agent, e.kind, canonical_json(e.payload)) for e in events
+            )
+            kinds = kind_bits(event.kind for event in events)
+            db.execute("INSERT INTO chunks VALUES (1, 50, ?, ?, 0, 0, ?)", (len(events), kinds, lines))
         until(page, "past => document.querySelectorAll('em-lanes svg .stage').length > past", arg=before)
         (tmp_path / "log.db.lock").unlink()
         page.get_by_text("cut off", exact=True).wait_for()

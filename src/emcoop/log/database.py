@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 from emcoop.core.errors import CorruptLog, LogError, LogFull, LogLocked, NewerSchema
+from emcoop.log.migrations import MIGRATIONS, Migration
 
-SCHEMA = 1
+SCHEMA = 2
 """The version of the tables that this emcoop writes."""
 
 APPLICATION_ID = 0x454D434F
@@ -45,31 +46,23 @@ CREATE TABLE episodes(
     digest TEXT,
     UNIQUE(cell, seed)
 );
-CREATE TABLE events(
+CREATE TABLE chunks(
     episode INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    cog_time INTEGER NOT NULL,
-    env_step INTEGER NOT NULL,
-    agent TEXT,
-    kind TEXT NOT NULL,
+    first INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    kinds INTEGER NOT NULL,
+    host INTEGER NOT NULL,
     codec INTEGER NOT NULL,
-    payload NOT NULL
+    data BLOB NOT NULL
 );
-CREATE UNIQUE INDEX events_in_order ON events(episode, seq);
-CREATE TABLE host(episode INTEGER NOT NULL, seq INTEGER NOT NULL, payload TEXT NOT NULL, PRIMARY KEY(episode, seq))
-    WITHOUT ROWID;
+CREATE UNIQUE INDEX chunks_in_order ON chunks(episode, first);
 CREATE TABLE blobs(hash BLOB PRIMARY KEY, pack INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL)
     WITHOUT ROWID;
 CREATE TABLE packs(id INTEGER PRIMARY KEY, codec INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE dictionaries(id INTEGER PRIMARY KEY, purpose TEXT NOT NULL, data BLOB NOT NULL);
 """
 
-NEEDED = frozenset({"meta", "episodes", "events", "host", "blobs", "packs", "dictionaries"})
-
-Migration = Callable[[sqlite3.Connection], None]
-
-MIGRATIONS: Mapping[int, Migration] = {}
-"""The step that leads from a schema version to the next one, by the version it starts from. Version 1 is the first."""
+NEEDED = frozenset({"meta", "episodes", "chunks", "blobs", "packs", "dictionaries"})
 
 
 @contextmanager
@@ -226,15 +219,18 @@ def migrate(
 ) -> None:
     """Bring a log to the target version, one committed step after the other; a step that fails leaves its start.
 
-    Raises CorruptLog when a version has no step.
+    Raises CorruptLog when a version has no step, or the log is damaged.
     """
     found = int(db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()[0])
     for start in range(found, target):
         if start not in steps:
             raise CorruptLog(f"{path}: no migration leads from schema {start} to {start + 1}")
-        with transaction(db):
-            steps[start](db)
-            db.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (str(start + 1),))
+        try:
+            with transaction(db):
+                steps[start](db)
+                db.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (str(start + 1),))
+        except CorruptLog as error:
+            raise CorruptLog(f"{path}: {error}; it stays at schema {start}") from error
 
 
 @contextmanager

@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -54,17 +53,6 @@ class EpisodeRow:
     setup: Mapping[str, Json] = field(hash=False)
     outcome: Mapping[str, Json] | None = field(hash=False)
     digest: str | None
-
-
-def event_head(seq: int, cog_time: Micros, env_step: int, agent: AgentId | None, kind: str) -> bytes:
-    """The canonical JSON of an event up to its payload; with ``]`` and a line feed after it, a line of the digest."""
-    who = "null" if agent is None else _quoted(agent)
-    return f"[{seq:d},{cog_time:d},{env_step:d},{who},{_quoted(kind)},".encode()
-
-
-@lru_cache(maxsize=4096)
-def _quoted(word: str) -> str:
-    return f'"{word}"' if word.isidentifier() and word.isascii() else json.dumps(word, ensure_ascii=False)
 
 
 # -- the catalogue ---------------------------------------------------------------------------------------------------

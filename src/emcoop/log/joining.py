@@ -25,16 +25,13 @@ SELECT hash, pack, start, size FROM {OTHER}.blobs WHERE hash NOT IN (SELECT hash
 """
 
 TAKEN = (
-    "DELETE FROM main.events WHERE episode IN (SELECT earlier FROM wanted)",
-    "DELETE FROM main.host WHERE episode IN (SELECT earlier FROM wanted)",
+    "DELETE FROM main.chunks WHERE episode IN (SELECT earlier FROM wanted)",
     "DELETE FROM main.episodes WHERE id IN (SELECT earlier FROM wanted)",
     "INSERT INTO main.episodes SELECT id + :episodes, cell, seed, status, setup, outcome, digest "
     f"FROM {OTHER}.episodes WHERE id IN (SELECT id FROM wanted) ORDER BY id",
-    "INSERT INTO main.events SELECT episode + :episodes, seq, cog_time, env_step, agent, kind, "
-    f"iif(codec > {ZSTD}, codec + :dictionaries, codec), payload "
-    f"FROM {OTHER}.events WHERE episode IN (SELECT id FROM wanted) ORDER BY episode, seq",
-    f"INSERT INTO main.host SELECT episode + :episodes, seq, payload FROM {OTHER}.host "
-    "WHERE episode IN (SELECT id FROM wanted) ORDER BY episode, seq",
+    "INSERT INTO main.chunks SELECT episode + :episodes, first, count, kinds, host, "
+    f"iif(codec > {ZSTD}, codec + :dictionaries, codec), data "
+    f"FROM {OTHER}.chunks WHERE episode IN (SELECT id FROM wanted) ORDER BY episode, first",
     "INSERT INTO main.blobs SELECT hash, pack + :packs, start, size FROM fresh ORDER BY hash",
     f"INSERT INTO main.packs SELECT id + :packs, iif(codec > {ZSTD}, codec + :dictionaries, codec), data "
     f"FROM {OTHER}.packs WHERE id IN (SELECT pack FROM fresh)",

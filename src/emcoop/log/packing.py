@@ -1,6 +1,6 @@
-"""How contents are compressed: packs of prompts, answers, observations and states, and the longer payloads of events.
+"""How contents are compressed: packs of prompts, answers, observations and states, and chunks of events.
 
-They are small and much alike: blobs of one commit are compressed together, and all with dictionaries trained on
+They are small and much alike: those of one commit are compressed together, and all with dictionaries trained on
 what came before.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import zstandard
 
@@ -20,21 +20,6 @@ PLAIN = 0
 ZSTD = 1
 """Codec: zstd. Every codec above this is zstd with the dictionary of that number."""
 
-LEVEL = 6
-"""For packs of blobs, and the training of dictionaries."""
-
-SMALL_LEVEL = 3
-"""For single payloads: with a dictionary they come out no larger than at LEVEL, in an eighth of the time."""
-
-DICTIONARY_BYTES = 64 << 10
-
-SAMPLE_BYTES = 512 << 10
-"""How much of the latest content a dictionary is trained on."""
-
-TRAINING: dict[str, Any] = {"level": LEVEL, "k": 1024, "d": 8, "f": 18, "accel": 1}
-"""Given the segment's length k, the training searches for no better one: a sixth of the time. Long segments suit
-contents that are nearly alike; on our logs these dictionaries compress better than those that were searched for."""
-
 FIRST_TRAINING = 128 << 10
 """After so many bytes of content the first dictionary is trained; the next ones after four times as many each."""
 
@@ -42,29 +27,57 @@ LARGEST = 1 << 28
 """A content of more bytes is kept uncompressed; a compressed one that claims more is damaged."""
 
 
-class Packer:
-    """Compresses contents of one sort, of at least `least` bytes.
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How contents of one purpose are compressed, and what their dictionaries are made of. All chosen by measuring."""
 
-    `keep` stores a new dictionary and returns its number. `latest` is the log's last dictionary for this sort of
-    content and its number; the packer goes on with it until the next is trained.
+    purpose: str
+    least: int
+    """Contents of fewer bytes are stored as they are: they stay legible in any SQLite tool."""
+
+    level: int
+    dictionary: int
+    """The bytes of a dictionary."""
+
+    segment: int
+    """It is composed of segments of so many bytes. Given them, the training searches for no better length, which takes
+    a sixth of the time; long ones suit contents that are nearly alike."""
+
+    sample: int
+    """So many bytes of content it is trained on."""
+
+    spread: bool
+    """The sample is drawn evenly from all that came since the last training, else it is the latest content."""
+
+
+BLOBS = Recipe("blob", least=32, level=6, dictionary=64 << 10, segment=1024, sample=512 << 10, spread=False)
+"""States grow and change as episodes go on: the latest tell most about the next."""
+
+CHUNKS = Recipe("chunk", least=128, level=3, dictionary=24 << 10, segment=2048, sample=256 << 10, spread=True)
+"""Episodes that are played side by side are in the same phase: the latest chunks may all be beginnings."""
+
+
+class Packer:
+    """Compresses contents of one purpose.
+
+    `keep` stores a new dictionary and returns its number. `latest` is the log's last dictionary for this purpose and
+    its number; the packer goes on with it until the next is trained.
     """
 
-    def __init__(
-        self, keep: Callable[[bytes], int], latest: tuple[int, bytes] | None, *, least: int, level: int = LEVEL
-    ) -> None:
+    def __init__(self, recipe: Recipe, keep: Callable[[bytes], int], latest: tuple[int, bytes] | None) -> None:
+        self._recipe = recipe
         self._keep = keep
-        self._least = least
-        self._level = level
         self._codec, dictionary = latest or (ZSTD, None)
-        self._compressor = _compressor(dictionary, level)
+        self._compressor = _compressor(dictionary, recipe.level)
         self._samples: deque[bytes] = deque()
         self._sampled = 0
         self._seen = 0
+        self._trained = 0
         self._next = FIRST_TRAINING if latest is None else FIRST_TRAINING * 16
 
     def pack(self, content: bytes) -> tuple[int, bytes]:
         """The codec and the bytes to store: compressed where that makes them fewer."""
-        if not self._least <= len(content) <= LARGEST:
+        if not self._recipe.least <= len(content) <= LARGEST:
             return PLAIN, content
         data = self._compressor.compress(content)
         return (self._codec, data) if len(data) < len(content) else (PLAIN, content)
@@ -72,23 +85,39 @@ class Packer:
     def learn(self, content: bytes) -> None:
         """Take the content into account when the next dictionary is trained, which is done here when it is time."""
         self._seen += len(content)
-        if self._seen < self._next - SAMPLE_BYTES:
-            return  # it would be forgotten again before the next training
+        if not self._wanted():
+            return
         self._samples.append(content)
         self._sampled += len(content)
-        while self._sampled > SAMPLE_BYTES:
+        while self._sampled > self._recipe.sample and not self._recipe.spread:
             self._sampled -= len(self._samples.popleft())
         if self._seen >= self._next:
-            self._next *= 4
             self._train()
 
+    def _wanted(self) -> bool:
+        """Whether the content that was just seen belongs to the next training's sample."""
+        if not self._recipe.spread:
+            return self._seen >= self._next - self._recipe.sample
+        if self._seen >= self._next:
+            return True
+        since, until = self._seen - self._trained, self._next - self._trained
+        return self._sampled * until <= since * self._recipe.sample
+
     def _train(self) -> None:
+        recipe = self._recipe
+        samples: list[bytes | bytearray | memoryview] = list(self._samples)
+        self._trained, self._next = self._seen, self._next * 4
+        if recipe.spread:
+            self._samples.clear()
+            self._sampled = 0
         try:
-            trained = zstandard.train_dictionary(DICTIONARY_BYTES, list(self._samples), **TRAINING).as_bytes()
+            trained = zstandard.train_dictionary(
+                recipe.dictionary, samples, level=recipe.level, k=recipe.segment, d=8, f=18, accel=1
+            ).as_bytes()
         except zstandard.ZstdError:  # too few or too unlike: the next training sees others
             return
         self._codec = self._keep(trained)
-        self._compressor = _compressor(trained, self._level)
+        self._compressor = _compressor(trained, recipe.level)
 
 
 def pack_dictionary(dictionary: bytes) -> bytes:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,11 +14,19 @@ from typing import Any
 from emcoop.core.errors import CorruptLog, LogError
 from emcoop.core.types import Json
 from emcoop.log.database import open_for_reading, translated
-from emcoop.log.events import EpisodeRow, Event, Status, event_head, validate
+from emcoop.log.events import EpisodeRow, Event, Status, validate
+from emcoop.log.lines import kind_bits
 from emcoop.log.packing import Unpacker, unpack_dictionary
+from emcoop.log.stored import COLUMNS, StoredChunk
 
 PAGE = 1_000
 """How many events are fetched at once."""
+
+CHUNKS_AT_ONCE = 8
+"""So many chunks are fetched at once, still compressed; one by one they are decompressed."""
+
+REMEMBERED_CHUNKS = 16
+"""Of so many chunks the content is kept: who looks for a place by halving comes by the same ones again and again."""
 
 REMEMBERED_PACKS = 16
 """Of so many packs of blobs the content is kept: neighbouring events name blobs of the same few packs."""
@@ -30,6 +39,7 @@ class LogReader:
         self.path = path
         self._db = db
         self._packs: dict[int, bytes] = {}
+        self._remembered: dict[tuple[int, int], tuple[tuple[Any, ...], StoredChunk]] = {}
         self._unpacker = Unpacker(self._dictionary)
 
     @classmethod
@@ -68,49 +78,66 @@ class LogReader:
     ) -> Iterator[Event]:
         """The events of an episode in order, from `start_seq` on, of these kinds (of all when none is named).
 
-        At most `page` events are held at once. Events committed meanwhile are seen. Raises CorruptLog.
+        At most `page` events are held at once, or a few chunks of a log. Events committed meanwhile are seen. Raises
+        CorruptLog.
         """
-        following = start_seq
-        while True:
-            found = self.page(episode_id, kinds, following, page)
-            yield from found
-            if len(found) < page:
-                return
-            following = found[-1].seq + 1
+        for chunk in self._chunks(episode_id, start_seq, page, kinds):
+            yield from chunk.events(start_seq, kinds)
 
     def page(self, episode_id: int, kinds: Sequence[str] = (), start_seq: int = 0, size: int = PAGE) -> list[Event]:
         """Up to `size` events from `start_seq` on; found by index, wherever in the episode they lie."""
-        rows = self._rows(
-            "seq, cog_time, env_step, agent, kind, codec, payload FROM events "
-            f"WHERE episode = ? AND seq >= ?{_among(kinds)} ORDER BY seq LIMIT ?",
-            (episode_id, start_seq, *kinds, size),
-        )
-        return [
-            Event(seq, cog_time, env_step, agent, kind, self._parse(self._body(codec, body), episode_id, seq))
-            for seq, cog_time, env_step, agent, kind, codec, body in rows
-        ]
+        return list(islice(self.events(episode_id, kinds, start_seq, size), size))
 
     def last(self, episode_id: int) -> Event | None:
         """The latest event of the episode, or None; found by index."""
-        rows = self._rows("max(seq) FROM events WHERE episode = ?", (episode_id,))
-        return None if rows[0][0] is None else self.page(episode_id, start_seq=int(rows[0][0]), size=1)[0]
+        rows = self._rows(f"{COLUMNS} FROM chunks WHERE episode = ? ORDER BY first DESC LIMIT 1", (episode_id,))
+        return self._chunk(episode_id, rows[0]).last() if rows else None
 
     def count(self, episode_id: int, kinds: Sequence[str] = ()) -> int:
         """How many events of these kinds the episode has (of all kinds when none is named)."""
-        rows = self._rows(f"count(*) FROM events WHERE episode = ?{_among(kinds)}", (episode_id, *kinds))
-        return int(rows[0][0])
+        if not kinds:
+            return int(self._rows("sum(count) FROM chunks WHERE episode = ?", (episode_id,))[0][0] or 0)
+        return sum(chunk.count(kinds) for chunk in self._chunks(episode_id, kinds=kinds))
 
     def host(self, episode_id: int, start_seq: int = 0, page: int = PAGE) -> Iterator[tuple[int, dict[str, Json]]]:
-        """The host facts of an episode's events, by the event's number; outside the digest."""
-        following = start_seq
+        """The host facts of an episode's events, by the event's number; outside the digest. Held as by `events`."""
+        for chunk in self._chunks(episode_id, start_seq, page, host=True):
+            for seq, facts in chunk.facts():
+                if seq >= start_seq:
+                    yield seq, facts
+
+    def _chunks(
+        self, episode_id: int, start: int = 0, size: int = PAGE, kinds: Sequence[str] = (), *, host: bool = False
+    ) -> Iterator[StoredChunk]:
+        """The chunks of an episode from the one with event `start` on, in order.
+
+        Where kinds are named, only those that may have one of them; with `host` those that have host facts. A caller
+        that wants `size` events needs no more than as many chunks at once.
+        """
+        begin = "coalesce((SELECT max(first) FROM chunks WHERE episode = :episode AND first <= :start), :start)"
+        which = (" AND kinds & :kinds" if kinds else "") + (" AND host > 0" if host else "")
+        at_once = max(1, min(size, CHUNKS_AT_ONCE))
+        values = {"episode": episode_id, "start": start, "kinds": kind_bits(kinds)}
         while True:
-            query = "seq, payload FROM host WHERE episode = ? AND seq >= ? ORDER BY seq LIMIT ?"
-            rows = self._rows(query, (episode_id, following, page))
-            for seq, text in rows:
-                yield seq, self._parse(text, episode_id, seq)
-            if len(rows) < page:
+            query = f"{COLUMNS} FROM chunks WHERE episode = :episode AND first >= {begin}{which} ORDER BY first"
+            rows = self._rows(f"{query} LIMIT {at_once}", values)
+            for row in rows:
+                yield self._chunk(episode_id, row)
+            if len(rows) < at_once:
                 return
-            following = rows[-1][0] + 1
+            values["start"] = rows[-1][0] + 1
+            begin = ":start"
+
+    def _chunk(self, episode_id: int, row: tuple[Any, ...]) -> StoredChunk:
+        """The chunk of a row; the latest few are remembered."""
+        place = episode_id, row[0]
+        known, chunk = self._remembered.get(place, (None, None))
+        if chunk is None or known != row:
+            chunk = StoredChunk(f"{self.path}: episode {episode_id}, events from {row[0]} on", row, self._unpacker)
+            while len(self._remembered) >= REMEMBERED_CHUNKS:
+                self._remembered.pop(next(iter(self._remembered)))
+            self._remembered[place] = row, chunk
+        return chunk
 
     def blob(self, name: str) -> bytes:
         """The content whose SHA-256 in hexadecimal this is. Raises LogError when it is not kept, CorruptLog."""
@@ -149,12 +176,8 @@ class LogReader:
     def digest(self, episode_id: int) -> str:
         """The digest of an episode, computed anew from its stored events."""
         digest = hashlib.sha256()
-        following = 0
-        query = "seq, cog_time, env_step, agent, kind, codec, payload FROM events WHERE episode = ? AND seq >= ? "
-        while rows := self._rows(query + "ORDER BY seq LIMIT ?", (episode_id, following, PAGE)):
-            for *head, codec, body in rows:
-                digest.update(event_head(*head) + self._body(codec, body) + b"]\n")
-            following = rows[-1][0] + 1
+        for chunk in self._chunks(episode_id):
+            digest.update(chunk.hashed)
         return digest.hexdigest()
 
     def check(self) -> list[str]:
@@ -177,15 +200,22 @@ class LogReader:
         return problems
 
     def _check_episode(self, row: EpisodeRow) -> Iterator[str]:
+        expected, digest = 0, hashlib.sha256()
         try:
-            for expected, event in enumerate(self.events(row.id)):
-                if event.seq != expected:
+            for chunk in self._chunks(row.id):
+                if chunk.first != expected:
                     yield f"event {expected} is missing"
-                    break
-                yield from validate(event)
-            for _ in self.host(row.id):
-                pass
-            if row.digest is not None and self.digest(row.id) != row.digest:
+                    return
+                for event in chunk.events():
+                    yield from validate(event)
+                    if not chunk.is_found_by(event.kind):
+                        yield f"event {event.seq} is not among those that are found by its kind"
+                    expected += 1
+                for seq, _ in chunk.facts():
+                    if not chunk.first <= seq < expected:
+                        yield f"host facts of event {seq} are kept with other events"
+                digest.update(chunk.hashed)
+            if row.digest is not None and digest.hexdigest() != row.digest:
                 yield "its events do not give the digest it was finished with"
         except CorruptLog as error:
             yield str(error)
@@ -194,31 +224,9 @@ class LogReader:
         with translated(self.path):
             return self._db.execute(f"PRAGMA {name}").fetchall()
 
-    def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+    def _rows(self, query: str, values: tuple[object, ...] | dict[str, Any]) -> list[tuple[Any, ...]]:
         with translated(self.path):
             return self._db.execute("SELECT " + query, values).fetchall()
-
-    def _body(self, codec: int, stored: str | bytes) -> bytes:
-        """The canonical JSON of a payload: stored as text, or compressed as bytes."""
-        if isinstance(stored, str):
-            return stored.encode()
-        try:
-            return self._unpacker.unpack(codec, stored)
-        except CorruptLog as error:
-            raise CorruptLog(f"{self.path}: {error}") from error
-
-    def _parse(self, text: str | bytes, episode_id: int, seq: int) -> dict[str, Json]:
-        try:
-            value = json.loads(text)
-        except (ValueError, TypeError) as error:
-            raise CorruptLog(f"{self.path}: event {seq} of episode {episode_id} is not JSON: {error}") from error
-        if not isinstance(value, dict):
-            raise CorruptLog(f"{self.path}: event {seq} of episode {episode_id} holds no mapping")
-        return value
-
-
-def _among(kinds: Sequence[str]) -> str:
-    return f" AND kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
 
 
 def read_episodes(db: sqlite3.Connection, path: Path, episode_id: int | None = None) -> list[EpisodeRow]:

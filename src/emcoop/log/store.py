@@ -1,45 +1,35 @@
 """Writing a log: episodes side by side in one file, events appended as they happen.
 
 What `flush` has returned from survives the death of the process. Events are buffered for the whole store and
-committed together, in the order they were appended; the order of events *within* an episode is `seq`, and its
-digest depends on nothing else. One thread writes; any number of processes may read meanwhile.
+committed together, those of each episode as a chunk; the order of events *within* an episode is `seq`, and its digest
+depends on nothing else. One thread writes; any number of processes may read meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import sqlite3
 import time
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from emcoop.core.canonical import canonical_json
 from emcoop.core.errors import LogError
-from emcoop.core.types import AgentId, Json, Micros
+from emcoop.core.types import Json
+from emcoop.log.blobs import BlobBuffer
+from emcoop.log.chunks import ChunkBuffer
 from emcoop.log.database import open_for_writing, transaction, translated
+from emcoop.log.dictionaries import Dictionaries
 from emcoop.log.events import EpisodeRow, Status
 from emcoop.log.joining import last, take_in
 from emcoop.log.lock import WriterLock, cannot_write
-from emcoop.log.packing import LEVEL, SMALL_LEVEL, ZSTD, Packer, pack_dictionary, unpack_dictionary
+from emcoop.log.packing import BLOBS, CHUNKS
 from emcoop.log.reader import read_episodes
 from emcoop.log.writer import EpisodeWriter
 
-FLUSH_EVENTS = 5_000
-"""So many events are buffered at most; the store then flushes by itself."""
-
 FLUSH_BYTES = 8 << 20
-"""So many bytes of blobs are buffered at most."""
-
-BLOB_LEAST = 32
-EVENT_LEAST = 128
-"""Contents of fewer bytes are stored as they are; short payloads stay legible in any SQLite tool."""
-
-PACK_BYTES = 128 << 10
-"""Blobs of one commit are joined until they have so many bytes; a reader decompresses that much for one of them."""
+"""So many bytes of blobs are buffered at most; of events it is FLUSH_EVENTS."""
 
 COMMIT_S = 0.1
 """Steps that follow one another faster, of one episode or of many, share a commit."""
@@ -47,33 +37,11 @@ COMMIT_S = 0.1
 SHARED_S = 0.02
 """So long the end of an episode may wait for those of others, to share a commit with them."""
 
-ASKED_AT_ONCE = 500
-"""Of so many blobs one query asks whether they are there; SQLite admits 999 values in a statement, or more."""
-
 End = tuple[Status, str, str, int]
 """How an episode ended: status, digest, outcome, and its number."""
 
 BEGUN = "INSERT OR IGNORE INTO episodes(id, cell, seed, status, setup) VALUES (?, ?, ?, ?, ?)"
 ENDED = "UPDATE episodes SET status = ?, digest = ?, outcome = ? WHERE id = ?"
-
-REMEMBERED_BLOBS = 100_000
-"""Of so many blobs, and of as many before them, the store knows that it has kept them already: at most 30 MB. Of a
-forgotten one the log is asked at the next commit."""
-
-
-class _Dictionaries:
-    """Those that the next commit adds. Apart from the store, so that packers do not refer back to it: a closed store is
-    freed at once."""
-
-    def __init__(self) -> None:
-        self.fresh: list[tuple[int, str, bytes]] = []
-        self.last = ZSTD
-
-    def keep(self, purpose: str, data: bytes) -> int:
-        """Take this one; returns its number."""
-        self.last += 1
-        self.fresh.append((self.last, purpose, pack_dictionary(data)))
-        return self.last
 
 
 class LogStore:
@@ -83,19 +51,10 @@ class LogStore:
         self.path = path
         self._db = db
         self._lock = lock
-        self._events: list[tuple[int, int, Micros, int, AgentId | None, str, bytes]] = []
-        self._packed: list[tuple[Any, ...]] = []
-        self._host: list[tuple[int, int, str]] = []
-        self._contents: list[tuple[bytes, bytes]] = []
-        self._content_bytes = 0
-        self._blobs: list[tuple[bytes, int, int, int]] = []
-        self._packs: list[tuple[int, int, bytes]] = []
-        self._dictionaries = _Dictionaries()
-        self._count()
-        self._blob_packer = self._packer("blob", BLOB_LEAST, LEVEL)
-        self._event_packer = self._packer("event", EVENT_LEAST, SMALL_LEVEL)
-        self._known: set[bytes] = set()
-        self._known_before: set[bytes] = set()
+        self._dictionaries = Dictionaries(last(db, "dictionaries"))
+        self._blobs = BlobBuffer(self._dictionaries.packer(db, BLOBS), last(db, "packs"))
+        self._chunks = ChunkBuffer(self._dictionaries.packer(db, CHUNKS))
+        self._last_episode = last(db, "episodes")
         self._writers: dict[tuple[str, int], EpisodeWriter] = {}
         self._begun: list[tuple[int, str, int, Status, str]] = []
         self._ends: list[End] = []
@@ -134,20 +93,6 @@ class LogStore:
         except BaseException:
             lock.release()
             raise
-
-    def _packer(self, purpose: str, least: int, level: int) -> Packer:
-        """A packer that goes on with the log's latest dictionary for this purpose."""
-        query = "SELECT id, data FROM dictionaries WHERE purpose = ? ORDER BY id DESC LIMIT 1"
-        row = self._db.execute(query, (purpose,)).fetchone()
-        latest = None if row is None else (row[0], unpack_dictionary(row[1]))
-        return Packer(partial(self._dictionaries.keep, purpose), latest, least=least, level=level)
-
-    def _count(self) -> None:
-        """Number on from what the log has. Whether it keeps a blob it is asked only if some are there, or forgotten."""
-        self._last_pack = last(self._db, "packs")
-        self._last_episode = last(self._db, "episodes")
-        self._dictionaries.last = max(ZSTD, last(self._db, "dictionaries"))
-        self._asks = self._last_pack > 0
 
     def __enter__(self) -> LogStore:
         return self
@@ -225,7 +170,7 @@ class LogStore:
             except LogError:
                 self._begun.pop()
                 raise
-        writer = EpisodeWriter(self, self._last_episode, cell, seed)
+        writer = EpisodeWriter(self, self._chunks, self._last_episode, cell, seed)
         self._writers[cell, seed] = writer
         return writer
 
@@ -240,17 +185,18 @@ class LogStore:
         self.flush()
         taken = take_in(self._db, self.path, other)
         with translated(self.path):
-            self._count()
+            self._last_episode = last(self._db, "episodes")
+            self._blobs.number_on(last(self._db, "packs"))
+            self._dictionaries.number_on(last(self._db, "dictionaries"))
         return taken
 
     def _delete(self, episode: int) -> None:
-        for table in ("events", "host"):
-            self._db.execute(f"DELETE FROM {table} WHERE episode = ?", (episode,))
+        self._db.execute("DELETE FROM chunks WHERE episode = ?", (episode,))
         self._db.execute("DELETE FROM episodes WHERE id = ?", (episode,))
 
     def flush(self) -> None:
         """Commit everything that was appended. Raises LogFull; the buffer is kept then, for another try."""
-        if self._begun or self._events or self._packed or self._contents or self._packs or self._ends:
+        if self._begun or self._chunks or self._blobs or self._ends:
             self._commit()
 
     def sync(self) -> bool:
@@ -264,25 +210,20 @@ class LogStore:
 
     def _commit(self, *ends: End) -> None:
         """Commit what was appended and, in the same transaction, the ends of episodes."""
+        self._chunks.pack()
         with translated(self.path):
-            self._pack_blobs()
-        self._pack_events()
+            self._blobs.pack(self._db)
         with translated(self.path), transaction(self._db):
             # A flush that an interrupt cut off after its commit is repeated by the next one: it then changes nothing.
             self._db.executemany(BEGUN, self._begun)
-            self._db.executemany("INSERT OR IGNORE INTO dictionaries VALUES (?, ?, ?)", self._dictionaries.fresh)
-            self._db.executemany("INSERT OR IGNORE INTO packs VALUES (?, ?, ?)", self._packs)
-            # Their names are random: in order, each page of the table is looked for and changed once.
-            self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?)", sorted(self._blobs))
-            self._db.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._packed)
-            self._db.executemany("INSERT OR IGNORE INTO host VALUES (?, ?, ?)", self._host)
+            self._dictionaries.write(self._db)
+            self._blobs.write(self._db)
+            self._chunks.write(self._db)
             self._db.executemany(ENDED, (*self._ends, *ends))
         self._begun.clear()
-        self._packed.clear()
-        self._host.clear()
         self._blobs.clear()
-        self._packs.clear()
-        self._dictionaries.fresh.clear()
+        self._chunks.clear()
+        self._dictionaries.clear()
         self._ends.clear()
         self._ending.clear()
         self._settle(None)
@@ -299,80 +240,17 @@ class LogStore:
             else:
                 future.set_exception(error)
 
-    def _pack_blobs(self) -> None:
-        """Contents that the log does not have yet, joined into packs of about PACK_BYTES."""
-        pack: list[tuple[bytes, bytes]] = []
-        size = 0
-        kept = self._kept()
-        for key, content in self._contents:
-            if key not in kept:
-                pack.append((key, content))
-                size += len(content)
-            if size >= PACK_BYTES:
-                self._add_pack(pack)
-                pack, size = [], 0
-        if pack:
-            self._add_pack(pack)
-        self._contents.clear()
-        self._content_bytes = 0
-
-    def _kept(self) -> set[bytes]:
-        """Which of the buffered contents the log has already, though nobody here remembers them."""
-        kept: set[bytes] = set()
-        if not self._asks:
-            return kept
-        for start in range(0, len(self._contents), ASKED_AT_ONCE):
-            keys = [key for key, _ in self._contents[start : start + ASKED_AT_ONCE]]
-            marks = ",".join("?" * len(keys))
-            kept.update(key for (key,) in self._db.execute(f"SELECT hash FROM blobs WHERE hash IN ({marks})", keys))
-        return kept
-
-    def _add_pack(self, contents: list[tuple[bytes, bytes]]) -> None:
-        self._last_pack += 1
-        start = 0
-        for key, content in contents:
-            self._blobs.append((key, self._last_pack, start, len(content)))
-            start += len(content)
-        codec, data = self._blob_packer.pack(b"".join(content for _, content in contents))
-        self._packs.append((self._last_pack, codec, data))
-        for _, content in contents:
-            self._blob_packer.learn(content)
-
-    def _pack_events(self) -> None:
-        for *head, body in self._events:
-            codec, data = self._event_packer.pack(body)
-            if codec:
-                self._event_packer.learn(body)
-            self._packed.append((*head, codec, data if codec else body.decode()))
-        self._events.clear()
-
     def _checkpoint(self) -> None:
         if time.monotonic() - self._committed >= COMMIT_S:
             self.flush()
 
     # -- for EpisodeWriter ---------------------------------------------------------------------------------------
 
-    def _append(
-        self, row: tuple[int, int, Micros, int, AgentId | None, str, bytes], host: Mapping[str, Json] | None
-    ) -> None:
-        self._events.append(row)
-        if host is not None:
-            self._host.append((row[0], row[1], canonical_json(host).decode()))
-        if len(self._events) >= FLUSH_EVENTS:
-            self.flush()
-
     def _keep(self, content: bytes) -> str:
-        key = hashlib.sha256(content).digest()
-        if key not in self._known and key not in self._known_before:
-            self._contents.append((key, content))
-            self._content_bytes += len(content)
-            if len(self._known) >= REMEMBERED_BLOBS:
-                self._asks = self._asks or bool(self._known_before)
-                self._known_before, self._known = self._known, set()
-            self._known.add(key)
-            if self._content_bytes >= FLUSH_BYTES:
-                self.flush()
-        return key.hex()
+        name = self._blobs.keep(content)
+        if self._blobs.size >= FLUSH_BYTES:
+            self.flush()
+        return name
 
     def _finish(self, writer: EpisodeWriter, status: Status, digest: str, outcome: Mapping[str, Json]) -> None:
         self._commit((status, digest, canonical_json(outcome).decode(), writer.id))

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from emcoop.core.canonical import canonical_json
 from emcoop.core.errors import LogError
 from emcoop.core.types import AgentId, Json, Micros
-from emcoop.log.events import Status, event_head
+from emcoop.log.chunks import FLUSH_EVENTS, Chunk, ChunkBuffer
+from emcoop.log.events import Status
+from emcoop.log.lines import event_line, host_line
 
 if TYPE_CHECKING:
     from emcoop.log.store import LogStore
@@ -18,13 +20,16 @@ if TYPE_CHECKING:
 class EpisodeWriter:
     """Writes one episode; made by `LogStore.start`."""
 
-    def __init__(self, store: LogStore, episode: int, cell: str, seed: int) -> None:
+    def __init__(self, store: LogStore, buffer: ChunkBuffer, episode: int, cell: str, seed: int) -> None:
         self.id = episode
         self.cell = cell
         self.seed = seed
         self._store = store
+        self._buffer = buffer
         self._seq = 0
+        self._chunk: Chunk | None = None
         self._hash = hashlib.sha256()
+        """Of the chunks before this one."""
         self._ended = False
 
     def append(
@@ -46,12 +51,29 @@ class EpisodeWriter:
         """
         if self._ended:
             raise LogError(f"{self._store.path}: episode {self.id} has ended; nothing can be appended to it")
-        body = canonical_json(payload)
         seq = self._seq
-        self._hash.update(event_head(seq, cog_time, env_step, agent, kind) + body + b"]\n")
+        line = event_line(seq, cog_time, env_step, agent, kind, canonical_json(payload))
+        facts = None if host is None else host_line(seq, canonical_json(host))
+        buffer = self._buffer
+        chunk = self._chunk
+        if chunk is None:
+            chunk = self._chunk = buffer.begin(self.id, seq, self._close_chunk)
+        if facts is not None:
+            chunk.facts.append((seq, facts))
+        chunk.kinds.append(kind)
         self._seq = seq + 1
-        self._store._append((self.id, seq, cog_time, env_step, agent, kind, body), host)
+        chunk.lines.append(line)
+        buffer.events += 1
+        if buffer.events >= FLUSH_EVENTS:
+            self._store.flush()
         return seq
+
+    def _close_chunk(self) -> None:
+        """What is appended from now on belongs to another chunk."""
+        if self._chunk is not None:
+            digest = self._hash.copy()
+            digest.update(self._chunk.close())
+            self._hash, self._chunk = digest, None  # both or none, should an interrupt come
 
     def blob(self, data: bytes | str) -> str:
         """Keep data by its content; returns its SHA-256 in hexadecimal. Text is kept as UTF-8."""
@@ -68,6 +90,7 @@ class EpisodeWriter:
     @property
     def digest(self) -> str:
         """The digest of what was appended so far (see docs/log.md)."""
+        self._close_chunk()
         return self._hash.hexdigest()
 
     def finish(self, status: str, outcome: Mapping[str, Json]) -> None:
