@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from types import TracebackType
 
-AT_ONCE = 4
+AT_ONCE = 16
 """So many episodes compute in one round of the event loop, since each round has a cost of its own."""
 
 

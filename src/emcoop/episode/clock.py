@@ -4,7 +4,9 @@ A *fiber* is a coroutine that awaits only the operations of this module: `Work` 
 such as a model call), `Sleep` and `Until`. The clock drives fibers itself, so nothing but its own queue decides
 who runs next. Real work runs concurrently as asyncio tasks. When it is done, its fiber continues at simulated
 *start + declared latency*, never earlier and never in the order of real completion: time jumps to the next entry
-of a heap ordered by (time, agent index, sequence) only when no work is in flight and no fiber can run.
+of a heap ordered by (time, agent index, sequence) only when no fiber can run, and while work is in flight only to
+entries before the earliest time at which it can land: its start + the least latency that is declared. So what overlaps
+in simulated time overlaps in real time, and in the same order as if it did not.
 """
 
 from __future__ import annotations
@@ -88,6 +90,8 @@ class Clock:
     """Simulated time and the fibers that live in it. One per episode; not thread-safe."""
 
     now: Micros = 0
+    least: Micros = 0
+    """No work takes less simulated time than this."""
     baton: Baton = field(default_factory=Baton)
     _sequence: int = 0
     _ready: deque[tuple[_Entry, Any]] = field(default_factory=deque)
@@ -120,7 +124,10 @@ class Clock:
         while True:
             self._drain()
             if self._flying:
-                await self._land()
+                if self._may_come_before_landing(deadline):
+                    self._pop()
+                else:
+                    await self._land()
                 continue
             if self._heap and self._heap[0][0] <= self.now:
                 self._pop()
@@ -134,6 +141,14 @@ class Clock:
                 self.now = max(self.now, deadline)
                 return False
             return False
+
+    def _may_come_before_landing(self, deadline: Micros | None) -> bool:
+        """Whether the next entry comes before whatever is in flight, however long that takes."""
+        if not self._heap or not self.least:
+            return False
+        time = self._heap[0][0]
+        earliest = min(start for _, start, _, _ in self._flying.values()) + self.least
+        return time < earliest and (deadline is None or time <= deadline)
 
     def _pop(self) -> None:
         time, _, _, entry, value = heapq.heappop(self._heap)
@@ -212,7 +227,9 @@ class Clock:
             self._landed(task.result(), *place)
 
     def _landed(self, result: Any, entry: _Entry, start: Micros, sequence: int, work: Work[Any]) -> None:
-        heapq.heappush(self._heap, (start + work.latency(result), entry.index, sequence, entry, result))
+        latency = work.latency(result)
+        assert latency >= self.least, f"work that takes {latency} us, where none takes less than {self.least}"
+        heapq.heappush(self._heap, (start + latency, entry.index, sequence, entry, result))
 
     async def close(self) -> None:
         """Cancel what is in flight and close every fiber."""

@@ -24,7 +24,7 @@ from emcoop.core.errors import ConfigError, EmcoopError, LogError, ReplayMismatc
 from emcoop.core.seeds import derive
 from emcoop.core.types import SECOND, AgentId, Interrupt, Json, Limit, Micros, Outgoing, Plan, Usage
 from emcoop.envs.base import AnyEnvironment, Done, Grounding, Progress
-from emcoop.episode.latency import Latency, LatencyConfig, make_latency
+from emcoop.episode.latency import LatencyConfig, make_latency
 from emcoop.episode.loop import Limits, Outcome, Table, Writer
 from emcoop.episode.post import Tampering
 from emcoop.episode.replay import replay, world_of
@@ -235,16 +235,20 @@ class _Checked:
         return self._writer.append(kind, payload, cog_time=cog_time, env_step=env_step, agent=agent, host=host)
 
 
-def _latency(config: LatencyConfig, seed: int, past: Mapping[AgentId, Past]) -> Latency:
-    # What an earlier log recorded is used up at the cut; after it, latencies are declared by tokens.
-    base = make_latency(config.model_copy(update={"kind": "tokens"}) if config.kind == "recorded" else config, seed)
+class _Forked:
+    """The latencies of the past, then those of the set-up."""
 
-    def latency(agent: AgentId, decision: Decision[Any]) -> Micros:
-        declared = base(agent, decision)  # asked in the past too: its jitter has a stream
-        left = past[agent].latencies
+    def __init__(self, config: LatencyConfig, seed: int, past: Mapping[AgentId, Past]) -> None:
+        # What an earlier log recorded is used up at the cut; after it, latencies are declared by tokens.
+        again = config.model_copy(update={"kind": "tokens"}) if config.kind == "recorded" else config
+        self._base = make_latency(again, seed)
+        self._past = past
+        self.least = min([self._base.least, *(took for of in past.values() for took in of.latencies)])
+
+    def __call__(self, agent: AgentId, decision: Decision[Any]) -> Micros:
+        declared = self._base(agent, decision)  # asked in the past too: its jitter has a stream
+        left = self._past[agent].latencies
         return left.popleft() if left else declared
-
-    return latency
 
 
 async def play_fork(
@@ -272,7 +276,7 @@ async def play_fork(
             topology=topology,
             team=team,
             seed=row.seed,
-            latency=_latency(setup.latency, row.seed, script.past),
+            latency=_Forked(setup.latency, row.seed, script.past),
             writer=_Checked(writer, script, team),
             limits=setup.limits,
             step_s=setup.step_s,

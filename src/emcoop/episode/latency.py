@@ -39,6 +39,11 @@ class LatencyConfig(StrictModel):
 class Latency(Protocol):
     """The simulated duration of a decision, asked once for each, in simulated order per agent."""
 
+    @property
+    def least(self) -> Micros:
+        """No decision takes less; 0 where that is not known."""
+        ...
+
     def __call__(self, agent: AgentId, decision: Decision[Any]) -> Micros: ...
 
 
@@ -51,6 +56,12 @@ class _Tokens:
         self.config = config
         self.seed = seed
         self.streams: dict[AgentId, Stream] = {}
+        # `spread` multiplies by this at least; one microsecond for what rounding may do.
+        self.least = max(0, round(self.base_s() * (1 - config.jitter) * SECOND) - 1)
+
+    def base_s(self) -> float:
+        """What a decision takes at least, before it is spread."""
+        return self.config.base_s
 
     def spread(self, agent: AgentId, seconds: float) -> Micros:
         if self.config.jitter:
@@ -73,17 +84,24 @@ class _Tokens:
 
 
 class _Constant(_Tokens):
+    def base_s(self) -> float:
+        return self.config.constant_s
+
     def __call__(self, agent: AgentId, decision: Decision[Any]) -> Micros:
         return self.spread(agent, self.config.constant_s)
 
 
-def _measured(agent: AgentId, decision: Decision[Any]) -> Micros:
-    return round(decision.measured_s * SECOND)
+class _Measured:
+    least = 0
+
+    def __call__(self, agent: AgentId, decision: Decision[Any]) -> Micros:
+        return round(decision.measured_s * SECOND)
 
 
 class _Recorded:
     def __init__(self, recorded: Mapping[AgentId, Sequence[Micros]]) -> None:
         self.left = defaultdict(deque, {agent: deque(values) for agent, values in recorded.items()})
+        self.least = min((min(values) for values in recorded.values() if values), default=0)
 
     def __call__(self, agent: AgentId, decision: Decision[Any]) -> Micros:
         if not self.left[agent]:
@@ -98,7 +116,7 @@ def make_latency(
     if config.kind == "constant":
         return _Constant(config, seed)
     if config.kind == "measured":
-        return _measured
+        return _Measured()
     if config.kind == "recorded":
         if recorded is None:
             raise ConfigError("latency 'recorded' needs the log of an earlier run to take the latencies from")

@@ -125,7 +125,7 @@ class Table:
         self.latency = latency
         self.limits = limits
         self._bounded = any(b is not None for b in (limits.max_tokens, limits.max_usd, limits.wall_clock_s))
-        self.clock = Clock(baton=baton or Baton())
+        self.clock = Clock(least=latency.least, baton=baton or Baton())
         self.step = 0
         self.state: Any = env.reset(seed) if state is None else state
         self.history: deque[ActionRecord] = deque(maxlen=HISTORY)
@@ -138,6 +138,7 @@ class Table:
         self.watch = watch
         self._seen: dict[AgentId, BaseModel] = {}
         self._seen_blobs: dict[AgentId, str] = {}
+        self._lasting: dict[str, str] = {}
         self._plans = 0
         self._started = self._gave_way = time.monotonic()
         self._capabilities = {agent: env.capabilities(self.state, agent) for agent in env.agents}
@@ -157,6 +158,12 @@ class Table:
     def blob(self, data: bytes | str) -> str:
         """Keep data by its content; returns its name."""
         return self._writer.blob(data)
+
+    def lasting_blob(self, text: str) -> str:
+        """`blob` for one of the few long texts that come again and again: its name is found out once."""
+        if text not in self._lasting:
+            self._lasting[text] = self.blob(text)
+        return self._lasting[text]
 
     def observation(self, agent: AgentId) -> BaseModel:
         """What the agent sees now; made once per step, since the world stands still in between."""
