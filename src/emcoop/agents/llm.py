@@ -15,12 +15,12 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model, model_validator
 
-from emcoop.agents.base import Decision, Seat, View
+from emcoop.agents.base import Decision, Role, Seat, View
 from emcoop.agents.narrow import narrowed
 from emcoop.agents.prompts import interrupt_turn, one_line, plan_turn, speak_turn, system_turn
 from emcoop.core.config import StrictModel, load, nearest
 from emcoop.core.errors import ConfigError
-from emcoop.core.types import Category, Choice, Failure, Interrupt, Json, Outgoing, Phase, Plan, Usage
+from emcoop.core.types import AgentId, Category, Choice, Failure, Interrupt, Json, Outgoing, Phase, Plan, Usage
 from emcoop.envs.base import AnyEnvironment, Grounding, Progress, by_turns
 from emcoop.models.base import Answer, Model, Settings, Turn
 from emcoop.models.structured import ask
@@ -136,6 +136,7 @@ class LlmAgent:
         self._variant = options.prompt or seat.env.prompt_variants[0]
         self._rules = seat.env.rules(self._variant)
         self._interrupt_answer = interrupt_answer(seat.env.plan_schema)
+        self._system: dict[tuple[AgentId, tuple[AgentId, ...], Role, bool], Turn] = {}
         self._dead_calls = 0
 
     async def plan(self, view: View) -> Decision[Plan]:
@@ -197,7 +198,7 @@ class LlmAgent:
             seed=view.seed & 0x7FFFFFFF,
             timeout_s=options.timeout_s,
         )
-        turns = (system_turn(self._rules, self._env.plan_schema, view), turn)
+        turns = (self._system_turn(view), turn)
         began = time.perf_counter()
         schema = narrowed(answer_type, self._env.allowed(view.observation), options.longest())
         answer = await ask(
@@ -211,6 +212,13 @@ class LlmAgent:
         dead = answer.error is not None and answer.error.startswith("unavailable:")
         self._dead_calls = self._dead_calls + 1 if dead else 0
         return answer, measured
+
+    def _system_turn(self, view: View) -> Turn:
+        """Made once for each that is in use, as is the name under which the log keeps it."""
+        kind = view.agent, view.team, view.role, bool(view.recipients)
+        if kind not in self._system:
+            self._system[kind] = system_turn(self._rules, self._env.plan_schema, view)
+        return self._system[kind]
 
     def _decision(self, value: T, answer: Answer, measured: float, fallback: str | None = None) -> Decision[T]:
         return Decision(

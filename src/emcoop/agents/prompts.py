@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from pydantic import BaseModel
 
@@ -49,6 +50,7 @@ TALK = (
 """How to answer where there is somebody to talk to."""
 
 
+@lru_cache(maxsize=4096)  # an agent's notes stand in each of its prompts
 def quote(text: str, limit: int = TEXT_LIMIT) -> str:
     """The text in JSON quotes on one line, without control characters; longer ones are cut and say so."""
     kept = json.dumps(text[:limit], ensure_ascii=False)

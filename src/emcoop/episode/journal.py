@@ -8,7 +8,7 @@ from emcoop.agents.base import Decision, View
 from emcoop.core.canonical import to_json
 from emcoop.core.types import AgentId, Json
 from emcoop.episode.surroundings import Surroundings
-from emcoop.models.base import Call
+from emcoop.models.base import Call, Turn
 
 
 def record_decision(table: Surroundings, agent: AgentId, faculty: str, view: View, decision: Decision[Any]) -> None:
@@ -33,12 +33,16 @@ def _call(table: Surroundings, faculty: str, call: Call) -> dict[str, Json]:
         "faculty": faculty,
         "schema": call.schema_name,
         "model": done.model if done else None,
-        "prompt": [{"role": turn.role, "content": table.blob(turn.content)} for turn in call.turns],
+        "prompt": [{"role": turn.role, "content": _kept(table, turn)} for turn in call.turns],
         "answer": table.blob(done.text) if done else None,
         "finish_reason": done.finish_reason if done else None,
         "usage": to_json(done.usage) if done else None,
         "error": call.error,
     }
+
+
+def _kept(table: Surroundings, turn: Turn) -> str:
+    return table.lasting_blob(turn.content) if turn.role == "system" else table.blob(turn.content)
 
 
 def _host(call: Call) -> dict[str, Json]:

@@ -66,6 +66,10 @@ class Surroundings(Protocol):
         """Keep data by its content; returns its name."""
         ...
 
+    def lasting_blob(self, text: str) -> str:
+        """The same for a text that comes again and again."""
+        ...
+
     def observation(self, agent: AgentId) -> BaseModel:
         """What the agent sees now."""
         ...

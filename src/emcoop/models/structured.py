@@ -81,7 +81,8 @@ def _read(
     completion: Completion, answer_type: type[A], check: Callable[[A], str | None] | None, settings: Settings
 ) -> tuple[A | None, str | None]:
     try:
-        value = answer_type.model_validate(parse_object(completion.text))
+        parsed = completion.parsed  # of the same text, where the adapter has read it
+        value = answer_type.model_validate(parsed if isinstance(parsed, dict) else parse_object(completion.text))
     except ValidationError as mistakes:
         return None, f"invalid: {_explain(mistakes)}"
     except RecursionError:

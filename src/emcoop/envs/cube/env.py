@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,14 +135,8 @@ class Cube:
 
     def allowed(self, observation: BaseModel) -> Mapping[str, Sequence[Json]]:
         assert isinstance(observation, observe.CubeObservation)
-        blocks = [block.id for block in observation.blocks]
-        slots = max((block.weight for block in observation.blocks), default=0)
-        return {
-            "block_id": blocks,
-            "slot": [None, *range(slots)],
-            "task": ["none", *(contact.task_name(block, side) for block in blocks for side in SIDES)],
-            "agent_id": [agent for agent in self.agents if agent != observation.agent],
-        }
+        blocks = tuple((block.id, block.weight) for block in observation.blocks)
+        return _allowed(blocks, self.agents, observation.agent)
 
     def wait_plan(self, steps: int = 1) -> Plan:
         return Plan("none", (actions.Wait(num_steps=min(max(1, steps), actions.MAX_STEPS)),))
@@ -226,6 +221,20 @@ class Cube:
         from emcoop.envs.cube.reference import POLICIES
 
         return POLICIES
+
+
+@lru_cache(maxsize=256)
+def _allowed(
+    blocks: tuple[tuple[int, int], ...], team: tuple[AgentId, ...], agent: AgentId
+) -> Mapping[str, Sequence[Json]]:
+    """What an agent may name, of blocks by number and weight that are still there; nobody may change it."""
+    slots = max((weight for _, weight in blocks), default=0)
+    return {
+        "block_id": [block for block, _ in blocks],
+        "slot": [None, *range(slots)],
+        "task": ["none", *(contact.task_name(block, side) for block, _ in blocks for side in SIDES)],
+        "agent_id": [name for name in team if name != agent],
+    }
 
 
 _BLOCKED = min(RESULTS.index("wall"), OCCUPIED)
