@@ -24,6 +24,7 @@ class Promise:
     why: str = ""
 
 
+TOPOLOGIES = ("individual", "debate", "centralized", "decentralized")
 STEPS, ROOM = "team steps/s", "bytes/agent-step"
 CUBE, CRAFTER, START, LOOP, MANY, LOG, VIEW = (
     "CUBE",
@@ -40,7 +41,6 @@ COMPILED = (
     "other load disturbs less, stands among the further figures."
 )
 SLOW = "Most of a start is imports; `python -X importtime` says which."
-RANDOM = "These prompts are random words, in which compression finds little; real ones stand above."
 
 PROMISES = (
     Promise(CUBE, "cube_steps", "batch_3", "compiled batch, n=3", STEPS, 1_000_000, True, why=COMPILED),
@@ -65,7 +65,11 @@ PROMISES = (
     Promise(START, "ma_crafter_steps", "cold_first_step_s", "first step, MA-Crafter, cold cache", "s"),
     Promise(LOOP, "loop_overhead", "individual_us_per_decision", "one decision, individual", "us", 300),
     Promise(LOOP, "loop_overhead", "decentralized_us_per_decision", "one decision, decentralized", "us", 300),
-    Promise(MANY, "throughput", "share_of_ideal", "share of the ideal throughput", "", 0.95, True),
+    *(
+        Promise(MANY, "throughput", f"share_{how}{topology}", f"of the ideal, {topology}, {words}", "", 0.95, True)
+        for how, words in (("", "one process"), ("http_", "over HTTP, two workers"))
+        for topology in TOPOLOGIES
+    ),
     Promise(MANY, "throughput", "peak_mb", "peak memory of the process", "MB", 1000),
     Promise(LOG, "prompt_prefix", "cube_decentralized_bytes", "room, real prompts, CUBE, decentralized", ROOM, 2048),
     Promise(
@@ -73,7 +77,7 @@ PROMISES = (
         ROOM, 2048,
     ),
     Promise(LOG, "log_paging", "bytes_per_agent_step", "room, made-up, a decision in 3 steps", ROOM, 2048),
-    Promise(LOG, "log_paging", "bytes_per_agent_step_extreme", "room, made-up, at every step", ROOM, 2048, why=RANDOM),
+    Promise(LOG, "log_paging", "bytes_per_agent_step_extreme", "room, made-up, at every step", ROOM, 2048),
     Promise(LOG, "log_paging", "paging_s", "open and page an episode of 300,000 events", "s", 0.3),
     Promise(VIEW, "viewer_open", "run_s", "the list of episodes", "s", 0.3),
     Promise(VIEW, "viewer_open", "page_s", "a page of events in the middle", "s", 0.3),

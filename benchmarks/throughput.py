@@ -1,215 +1,257 @@
 """A thousand episodes at once against a model that answers in one second.
 
-The model is a function that sleeps, so the figures are emcoop's own: prompts, parsing, the loop and the log. An episode
-asks twice, a second each, so 1,000 in flight are at best 500 a second. Two things bound what is reached: those seconds,
-and the processor. Both bounds are told: an ideal that forgets the processor cannot be reached by one that is busy.
+Teams of two play CUBE under each of the four topologies. Every plan waits six steps, about as long as the plans of the
+scripted teams last (0.29 decisions a step where nobody speaks), and whoever may speak does. The answers of an episode
+take 18 seconds, one after the other: its ideal. A thousand of them are then 1,333 answers a second (debate,
+centralized) or 2,000 (individual, decentralized).
 
-Two processes are measured in two ways: each with waves of its own, from a common start to the end of both; and as
-``emcoop run --workers 2``, from its beginning to its end, with what that adds: starting the workers, which import and
-load compiled rules, telling their parent, and joining their logs.
+Two shares of the ideal throughput are told. *While all are in flight*: the answers a second in the middle half of the
+answers, against the ideal rate. *In all*: the ideal seconds against those from the first episode's beginning to the
+last one's end; a thousand that begin at one moment are begun one after the other, and that counts here.
 
-Over real HTTP, to a server process of this machine by the ``openai`` adapter, most of the time is the HTTP client's:
-that is told beside the rest, with the server's own share of the processor.
+First the model is a function that sleeps, in one process: so the figures are emcoop's own, prompts, parsing, the loop
+and the log. Then it is a server process of this machine, over real HTTP, and the episodes are played as
+``emcoop run --workers 2`` does; what that adds before the first request and after the last answer (starting workers,
+joining their logs) is told apart. At last the hardest case: episodes of two seconds, in which all begins and ends.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import resource
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.answering import answering
+from benchmarks.answering import TEAM, WAIT_STEPS, WANTED, answer_to, answering
 from benchmarks.common import record, script, told
 from emcoop.core.compile import load_at_once
 from emcoop.core.memory import fewer_collections
+from emcoop.core.types import SECOND
+from emcoop.episode.baton import batons
+from emcoop.episode.latency import LatencyConfig
 from emcoop.episode.setup import SeatConfig, Setup
-from emcoop.experiment.study import Study, play_episode
+from emcoop.experiment.study import Study, log_path, play_episode
 from emcoop.experiment.workers import play_in_processes
+from emcoop.log.reader import LogReader
 from emcoop.log.store import LogStore
-from emcoop.models.base import Model
-from emcoop.models.build import build
+from emcoop.models.base import Model, Turn
 from emcoop.models.scripted import ScriptedModel
 
 FLIGHT = 1000
-WAVES = 4
+AGENTS = 2
 ANSWER_S = 1.0
-STEPS = 20
-"""Environment steps; each plan waits ten steps, so the two agents are asked twice, side by side."""
-
-IDEAL_S = STEPS / 10 * ANSWER_S
 WARM = 200
 """Episodes played before: the world's compiled rules are loaded by then, and the log's dictionaries trained."""
 
-PLAN = json.dumps({"reasoning": "", "task": "none", "actions": [{"action_type": "wait", "num_steps": 10}]})
-SETUP = Setup(
-    env="cube",
-    level="easy",
-    agents=2,
-    team=(SeatConfig(agent="llm", model="scripted"),),
-    env_options={"horizon": STEPS},
-)
+IDEAL_S = 18 * ANSWER_S
+SHORT_S = 2 * ANSWER_S
+TURNS = {"individual": 1, "debate": 3, "centralized": 3, "decentralized": 3}
+"""So many answers one after the other lead to a step in which everybody has a plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Real seconds and the processor's."""
+    """Real seconds, the processor's, and at which second of them each answer came."""
 
     wall_s: float
     cpu_s: float
+    answers: Sequence[float] = ()
 
 
-async def answer(*_: Any) -> str:
-    """The server."""
-    await asyncio.sleep(ANSWER_S)
-    return PLAN
+def set_up(topology: str, ideal_s: float, model: str = "scripted") -> Setup:
+    """Teams whose answers take so many seconds one after the other."""
+    rounds = round(ideal_s / ANSWER_S / TURNS[topology])
+    return Setup(
+        env="cube",
+        level="easy",
+        agents=AGENTS,
+        topology=topology,
+        team=(SeatConfig(agent="llm", model=model),),
+        env_options={"horizon": rounds * WAIT_STEPS},
+        latency=LatencyConfig(kind="constant", constant_s=ANSWER_S),
+    )
 
 
-async def play_all(store: LogStore, seeds: Iterable[int], flight: int, model: Model) -> None:
+def at_once(turns: Sequence[Turn], *_: Any) -> str:
+    """The answer without the second."""
+    return answer_to(turns[-1].content.rpartition(WANTED)[2])
+
+
+class Sleeping(ScriptedModel):
+    """The server, in this process."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        super().__init__(self._answer)
+
+    async def _answer(self, turns: Sequence[Turn], *_: Any) -> str:
+        await asyncio.sleep(ANSWER_S)
+        self.times.append(time.perf_counter())
+        return at_once(turns)
+
+
+async def play_all(setup: Setup, store: LogStore, seeds: Iterable[int], flight: int, model: Model) -> None:
     """All episodes, so many in flight."""
     left = iter(seeds)
+    shared = batons()
 
     async def work() -> None:
         for seed in left:
-            await play_episode(SETUP, seed, store, {"scripted": model})
+            await play_episode(setup, seed, store, {"scripted": model}, shared=shared)
 
     await asyncio.gather(*(work() for _ in range(flight)))
     await model.aclose()
 
 
-def timed(store: LogStore, seeds: range, flight: int, model: Model) -> Spent:
+def timed(setup: Setup, store: LogStore, seeds: Sequence[int], flight: int, model: Model) -> Spent:
     """What these episodes take."""
     wall, cpu = time.perf_counter(), time.process_time()
-    with fewer_collections():
-        asyncio.run(play_all(store, seeds, flight, model))
-    return Spent(time.perf_counter() - wall, time.process_time() - cpu)
+    with fewer_collections(flight):
+        asyncio.run(play_all(setup, store, seeds, flight, model))
+    ended, cpu_ended = time.perf_counter(), time.process_time()
+    times = [moment - wall for moment in model.times] if isinstance(model, Sleeping) else []
+    return Spent(ended - wall, cpu_ended - cpu, times)
 
 
-def warm(store: LogStore) -> None:
+def warm(setup: Setup, store: LogStore) -> None:
     """Play the episodes that are not measured."""
     load_at_once()
-    timed(store, range(-WARM, 0), 1, ScriptedModel(lambda *_: PLAN))
+    timed(setup, store, range(-WARM, 0), 1, ScriptedModel(at_once))
 
 
-def part(flight: int, first: int) -> None:
-    """One of several processes: says that it is ready, waits for its start, and plays its waves."""
-    with tempfile.TemporaryDirectory() as name, LogStore.open(Path(name) / "log.db") as store:
-        warm(store)
-        print("ready", flush=True)
-        sys.stdin.readline()
-        timed(store, range(first, first + WAVES * flight), flight, ScriptedModel(answer))
-        print("done", flush=True)
+def checked(log: Path, episodes: int) -> int:
+    """The number of answers of one episode, after a look whether all have been played to their horizon, in IDEAL_S."""
+    with LogReader.open(log) as reader:
+        rows = [row for row in reader.episodes() if row.seed >= 0]
+        assert len(rows) == episodes
+        assert {row.outcome and row.outcome["limit"] for row in rows} == {"horizon"}, "a call has failed"
+        end = reader.last(rows[0].id)
+        calls = reader.count(rows[0].id, kinds=("model_call",))
+    assert end is not None
+    thought = end.cog_time / SECOND - end.env_step * Setup.model_fields["step_s"].default
+    assert abs(thought - IDEAL_S) < 1e-6, f"the answers take {thought} s, not {IDEAL_S}"
+    return calls
 
 
-def side_by_side(processes: int) -> float:
-    """Seconds until several processes have played the same number of episodes together."""
-    flight = FLIGHT // processes
-    parts = [
-        subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.throughput", "--part", str(flight), str(i * WAVES * flight)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )
-        for i in range(processes)
-    ]  # fmt: skip
-    for process in parts:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    begun = time.perf_counter()
-    for process in parts:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in parts:
-        process.communicate()
-    return time.perf_counter() - begun
+def middle_rate(times: Sequence[float]) -> float:
+    """Answers a second in the middle half of the answers."""
+    ordered = sorted(times)
+    first, last = len(ordered) // 4, 3 * len(ordered) // 4
+    return (last - first) / (ordered[last] - ordered[first])
 
 
-def as_workers(processes: int) -> float:
-    """Seconds that the executor takes for the same number of episodes, from nothing to one log."""
-    seat = SeatConfig(agent="llm", model="scripted:benchmarks.throughput:answer")
-    study = Study(cells=(SETUP.model_copy(update={"team": (seat,)}),), seeds=tuple(range(WAVES * FLIGHT)))
+def in_one_process(topology: str) -> tuple[Spent, int]:
+    """FLIGHT episodes with the sleeping model, and how often each asks."""
+    setup = set_up(topology, IDEAL_S)
     with tempfile.TemporaryDirectory() as name:
-        begun = time.perf_counter()
-        errors = play_in_processes(study, Path(name), workers=processes, jobs=FLIGHT // processes, calls=2 * FLIGHT)
+        log = Path(name) / "log.db"
+        with LogStore.open(log) as store:
+            warm(setup, store)
+            spent = timed(setup, store, range(FLIGHT), FLIGHT, Sleeping())
+        return spent, checked(log, FLIGHT)
+
+
+def over_http(topology: str, processes: int) -> tuple[Spent, float, float]:
+    """FLIGHT episodes by worker processes against a server process.
+
+    The seconds are from the first request to the last answer; then those of the whole command, and the processor's
+    seconds that the server took.
+    """
+    begun, cpu = time.perf_counter(), _children_s()
+    with answering(TEAM, ANSWER_S) as served, tempfile.TemporaryDirectory() as name:
+        study = Study(cells=(set_up(topology, IDEAL_S, f"openai:small@{served.url}"),), seeds=tuple(range(FLIGHT)))
+        jobs = FLIGHT // processes
+        errors = play_in_processes(study, Path(name), workers=processes, jobs=jobs, calls=AGENTS * FLIGHT)
         assert not errors, errors[0]
-        return time.perf_counter() - begun
+        whole = time.perf_counter() - begun
+        asked = checked(log_path(Path(name)), FLIGHT)
+    assert len(served.times) == asked * FLIGHT
+    return Spent(max(served.times), _children_s() - cpu - served.cpu_s, served.times), whole, served.cpu_s
 
 
-def over_http() -> tuple[Spent, float]:
-    """One wave against a server process by the openai adapter, and the processor's seconds that the server took."""
-    with (
-        answering(PLAN, ANSWER_S) as served,
-        tempfile.TemporaryDirectory() as name,
-        LogStore.open(Path(name) / "log.db") as store,
-    ):
-        warm(store)
-        model = build(f"openai:small@{served.url}", start=2 * FLIGHT, most=2 * FLIGHT)
-        spent = timed(store, range(FLIGHT), FLIGHT, model)
-        finished = [row for row in store.episodes() if row.seed >= 0 and row.outcome]
-        assert {row.outcome["limit"] for row in finished if row.outcome} == {"horizon"}, "a call has failed"
-    return spent, served.cpu_s
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> dict[str, float]:
-    """Print and return the shares of the ideal throughput, what an episode costs, and the peak memory in MB."""
-    sleeping, instant = ScriptedModel(answer), ScriptedModel(lambda *_: PLAN)
-    with tempfile.TemporaryDirectory() as name, LogStore.open(Path(name) / "log.db") as store:
-        warm(store)
-        alone = timed(store, range(-2 * WARM, -WARM), 1, instant)
-        burst = timed(store, range(FLIGHT), FLIGHT, sleeping)
-        steady = timed(store, range(FLIGHT, (1 + WAVES) * FLIGHT), FLIGHT, sleeping)
-
-        def profile() -> None:
-            timed(store, range(10**6, 10**6 + WARM), WARM, instant)
-
-        ideal = WAVES * IDEAL_S
-        bound = max(ideal, steady.cpu_s)
-        two, workers = side_by_side(2), as_workers(2)
-        http, server_s = over_http()
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        episodes = WAVES * FLIGHT
-        why = (
-            f"The processor alone takes {steady.cpu_s:.1f} s for what the answers take {ideal:.0f} s: "
-            f"{steady.cpu_s / episodes * 1e3:.1f} ms an episode, where less than "
-            f"{ideal / episodes * 1e3:.1f} ms are needed"
-        )
-        figures = (
-            record("share_of_ideal", ideal / steady.wall_s, "", 0.95, more_is_better=True, note=why, profile=profile,
-                   what=f"share of the ideal throughput, {FLIGHT} in flight, {WAVES * FLIGHT} in all, one process"),
-            record("share_of_bound", bound / steady.wall_s, "", more_is_better=True,
-                   what="the same, against the larger one of both bounds: the answers' seconds and the processor's"),
-            record("share_of_ideal_2", ideal / two, "", more_is_better=True,
-                   what=f"share of the ideal throughput, {FLIGHT} in flight, in two processes with a log each"),
-            record("share_of_ideal_workers", ideal / workers, "", more_is_better=True,
-                   what="the same as `emcoop run --workers 2`, starting the workers and joining their logs included"),
-            record("share_of_ideal_burst", IDEAL_S / burst.wall_s, "", more_is_better=True,
-                   what=f"share of the ideal throughput, {FLIGHT} that begin at one moment, none after them"),
-            record("share_of_ideal_http", IDEAL_S / http.wall_s, "", more_is_better=True,
-                   what=f"the same {FLIGHT} over HTTP to a server process, by the openai adapter"),
-            record("cpu_ms_per_episode", alone.cpu_s / WARM * 1e3, "ms",
-                   what=f"the processor's time for one episode ({STEPS} steps, 4 decisions with prompts), alone"),
-            record("cpu_ms_per_episode_flight", steady.cpu_s / episodes * 1e3, "ms",
-                   what=f"the processor's time for one episode, {FLIGHT} in flight"),
-            record("cpu_ms_per_episode_http", http.cpu_s / FLIGHT * 1e3, "ms",
-                   what=f"the same over HTTP, {FLIGHT} in flight, the client's side (4 requests)"),
-            record("server_cpu_ms_per_episode", server_s / FLIGHT * 1e3, "ms",
-                   what="the same, the server's side"),
-            record("peak_mb", memory, "MB", 1000, what="peak memory of the process"),
-        )  # fmt: skip
+    """Print and return the shares of the ideal throughput, what an answer costs, and the peak memory in MB."""
+    figures = [figure for topology in TURNS for figure in _alone(topology)]
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    figures.append(record("peak_mb", memory, "MB", 1000, what="peak memory of the process"))
+    figures += [figure for topology in TURNS for figure in _served(topology)]
+    figures += _short()
     for figure in figures:
         print(told(figure))
     return {figure["name"]: figure["value"] for figure in figures}
 
 
+def _alone(topology: str) -> list[dict[str, Any]]:
+    spent, asked = in_one_process(topology)
+    ideal_rate = FLIGHT * asked / IDEAL_S
+    share = middle_rate(spent.answers) / ideal_rate
+    cost = spent.cpu_s / FLIGHT / asked * 1e3
+    print(f"{topology}: {share:.0%} while all are in flight, {IDEAL_S / spent.wall_s:.0%} in all", flush=True)
+
+    def profile() -> None:
+        with tempfile.TemporaryDirectory() as name, LogStore.open(Path(name) / "log.db") as store:
+            timed(set_up(topology, SHORT_S), store, range(WARM), WARM, ScriptedModel(at_once))
+
+    why = (
+        f"At {ideal_rate:,.0f} answers a second each may take {1e3 / ideal_rate:.2f} ms of the processor with all that "
+        f"goes with it; it takes {cost:.2f} ms"
+    )
+    return [
+        record(f"share_{topology}", share, "", 0.95, more_is_better=True, note=why, profile=profile,
+               what=f"{topology}, {ideal_rate:,.0f} answers a second: share of the ideal while all are in flight"),
+        record(f"share_in_all_{topology}", IDEAL_S / spent.wall_s, "", more_is_better=True,
+               what=f"{topology}: share of the ideal from the first beginning to the last end"),
+        record(f"cpu_ms_{topology}", cost, "ms",
+               what=f"{topology}: the processor's time for an answer and all that goes with it"),
+    ]  # fmt: skip
+
+
+def _served(topology: str) -> list[dict[str, Any]]:
+    spent, whole_s, server_s = over_http(topology, 2)
+    answers = len(spent.answers)
+    share = middle_rate(spent.answers) / (answers / IDEAL_S)
+    print(f"{topology}, HTTP: {share:.0%} while all are in flight, {IDEAL_S / spent.wall_s:.0%} in all", flush=True)
+    return [
+        record(f"share_http_{topology}", share, "", 0.95, more_is_better=True,
+               what=f"{topology}, over HTTP, two workers: share of the ideal while all are in flight"),
+        record(f"share_http_in_all_{topology}", IDEAL_S / spent.wall_s, "", more_is_better=True,
+               what=f"{topology}, over HTTP, two workers: from the first request to the last answer"),
+        record(f"beside_http_{topology}", whole_s - spent.wall_s, "s",
+               what=f"{topology}, over HTTP, two workers: before the first request and after the last answer"),
+        record(f"cpu_ms_http_{topology}", spent.cpu_s / answers * 1e3, "ms",
+               what=f"{topology}, over HTTP: the workers' processor time for an answer, start and joining included"),
+        record(f"server_cpu_ms_{topology}", server_s / answers * 1e3, "ms",
+               what=f"{topology}, over HTTP: the server's processor time for an answer"),
+    ]  # fmt: skip
+
+
+def _short() -> list[dict[str, Any]]:
+    """Episodes of two seconds, individual: a thousand that begin at one moment, and four thousand after one another."""
+    setup = set_up("individual", SHORT_S)
+    with tempfile.TemporaryDirectory() as name, LogStore.open(Path(name) / "log.db") as store:
+        warm(setup, store)
+        burst = timed(setup, store, range(FLIGHT), FLIGHT, Sleeping())
+        steady = timed(setup, store, range(FLIGHT, 5 * FLIGHT), FLIGHT, Sleeping())
+    asked = 2 * AGENTS
+    return [
+        record("share_burst", SHORT_S / burst.wall_s, "", more_is_better=True,
+               what=f"episodes of two seconds: {FLIGHT} that begin at one moment, from there to the last one's end"),
+        record("share_short", middle_rate(steady.answers) / (FLIGHT * asked / SHORT_S), "", more_is_better=True,
+               what=f"episodes of two seconds: {FLIGHT} in flight, each followed by another"),
+        record("cpu_ms_short", steady.cpu_s / (4 * FLIGHT) * 1e3, "ms",
+               what="episodes of two seconds: the processor's time for one"),
+    ]  # fmt: skip
+
+
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--part"]:
-        part(int(sys.argv[2]), int(sys.argv[3]))
-    else:
-        sys.exit(script(main))
+    sys.exit(script(main))
