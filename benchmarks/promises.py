@@ -24,7 +24,7 @@ class Promise:
     why: str = ""
 
 
-TOPOLOGIES = ("individual", "debate", "centralized", "decentralized")
+TEAMS = ("alone", "individual", "debate", "centralized", "decentralized")
 STEPS, ROOM = "team steps/s", "bytes/agent-step"
 CUBE, CRAFTER, START, LOOP, MANY, LOG, VIEW = (
     "CUBE",
@@ -66,9 +66,9 @@ PROMISES = (
     Promise(LOOP, "loop_overhead", "individual_us_per_decision", "one decision, individual", "us", 300),
     Promise(LOOP, "loop_overhead", "decentralized_us_per_decision", "one decision, decentralized", "us", 300),
     *(
-        Promise(MANY, "throughput", f"share_{how}{topology}", f"of the ideal, {topology}, {words}", "", 0.95, True)
+        Promise(MANY, "throughput", f"share_{how}{team}", f"of the ideal, {team}, {words}", "", 0.95, True)
         for how, words in (("", "one process"), ("http_", "over HTTP, two workers"))
-        for topology in TOPOLOGIES
+        for team in TEAMS
     ),
     Promise(MANY, "throughput", "peak_mb", "peak memory of the process", "MB", 1000),
     Promise(LOG, "prompt_prefix", "cube_decentralized_bytes", "room, real prompts, CUBE, decentralized", ROOM, 2048),

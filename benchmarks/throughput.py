@@ -1,9 +1,10 @@
 """A thousand episodes at once against a model that answers in one second.
 
-Teams of two play CUBE under each of the four topologies. Every plan waits six steps, about as long as the plans of the
-scripted teams last (0.29 decisions a step where nobody speaks), and whoever may speak does. The answers of an episode
-take 18 seconds, one after the other: its ideal. A thousand of them are then 1,333 answers a second (debate,
-centralized) or 2,000 (individual, decentralized).
+One agent alone, and teams of two under each of the four topologies, play CUBE. Every plan waits six steps, about as
+long as the plans of the scripted teams last (0.29 decisions a step where nobody speaks), and whoever may speak does.
+The answers of an episode take 18 seconds, one after the other: its ideal. A thousand of them are then 1,000 answers a
+second (alone: one is always in flight), 1,333 (debate, centralized: sometimes two) or 2,000 (individual and
+decentralized: two on average).
 
 Two shares of the ideal throughput are told. *While all are in flight*: the answers a second in the middle half of the
 answers, against the ideal rate. *In all*: the ideal seconds against those from the first episode's beginning to the
@@ -43,15 +44,30 @@ from emcoop.models.base import Model, Turn
 from emcoop.models.scripted import ScriptedModel
 
 FLIGHT = 1000
-AGENTS = 2
 ANSWER_S = 1.0
 WARM = 200
 """Episodes played before: the world's compiled rules are loaded by then, and the log's dictionaries trained."""
 
 IDEAL_S = 18 * ANSWER_S
 SHORT_S = 2 * ANSWER_S
-TURNS = {"individual": 1, "debate": 3, "centralized": 3, "decentralized": 3}
-"""So many answers one after the other lead to a step in which everybody has a plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """Who plays; `turns` answers one after the other lead to a step in which everybody has a plan."""
+
+    agents: int
+    topology: str
+    turns: int
+
+
+TEAMS = {
+    "alone": Team(1, "individual", 1),
+    "individual": Team(2, "individual", 1),
+    "debate": Team(2, "debate", 3),
+    "centralized": Team(2, "centralized", 3),
+    "decentralized": Team(2, "decentralized", 3),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +79,15 @@ class Spent:
     answers: Sequence[float] = ()
 
 
-def set_up(topology: str, ideal_s: float, model: str = "scripted") -> Setup:
-    """Teams whose answers take so many seconds one after the other."""
-    rounds = round(ideal_s / ANSWER_S / TURNS[topology])
+def set_up(name: str, ideal_s: float, model: str = "scripted") -> Setup:
+    """A team of TEAMS whose answers take so many seconds one after the other."""
+    team = TEAMS[name]
+    rounds = round(ideal_s / ANSWER_S / team.turns)
     return Setup(
         env="cube",
         level="easy",
-        agents=AGENTS,
-        topology=topology,
+        agents=team.agents,
+        topology=team.topology,
         team=(SeatConfig(agent="llm", model=model),),
         env_options={"horizon": rounds * WAIT_STEPS},
         latency=LatencyConfig(kind="constant", constant_s=ANSWER_S),
@@ -145,31 +162,31 @@ def middle_rate(times: Sequence[float]) -> float:
     return (last - first) / (ordered[last] - ordered[first])
 
 
-def in_one_process(topology: str) -> tuple[Spent, int]:
+def in_one_process(name: str) -> tuple[Spent, int]:
     """FLIGHT episodes with the sleeping model, and how often each asks."""
-    setup = set_up(topology, IDEAL_S)
-    with tempfile.TemporaryDirectory() as name:
-        log = Path(name) / "log.db"
+    setup = set_up(name, IDEAL_S)
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log.db"
         with LogStore.open(log) as store:
             warm(setup, store)
             spent = timed(setup, store, range(FLIGHT), FLIGHT, Sleeping())
         return spent, checked(log, FLIGHT)
 
 
-def over_http(topology: str, processes: int) -> tuple[Spent, float, float]:
+def over_http(name: str, processes: int) -> tuple[Spent, float, float]:
     """FLIGHT episodes by worker processes against a server process.
 
     The seconds are from the first request to the last answer; then those of the whole command, and the processor's
     seconds that the server took.
     """
     begun, cpu = time.perf_counter(), _children_s()
-    with answering(TEAM, ANSWER_S) as served, tempfile.TemporaryDirectory() as name:
-        study = Study(cells=(set_up(topology, IDEAL_S, f"openai:small@{served.url}"),), seeds=tuple(range(FLIGHT)))
+    with answering(TEAM, ANSWER_S) as served, tempfile.TemporaryDirectory() as folder:
+        study = Study(cells=(set_up(name, IDEAL_S, f"openai:small@{served.url}"),), seeds=tuple(range(FLIGHT)))
         jobs = FLIGHT // processes
-        errors = play_in_processes(study, Path(name), workers=processes, jobs=jobs, calls=AGENTS * FLIGHT)
+        errors = play_in_processes(study, Path(folder), workers=processes, jobs=jobs, calls=2 * FLIGHT)
         assert not errors, errors[0]
         whole = time.perf_counter() - begun
-        asked = checked(log_path(Path(name)), FLIGHT)
+        asked = checked(log_path(Path(folder)), FLIGHT)
     assert len(served.times) == asked * FLIGHT
     return Spent(max(served.times), _children_s() - cpu - served.cpu_s, served.times), whole, served.cpu_s
 
@@ -181,57 +198,57 @@ def _children_s() -> float:
 
 def main() -> dict[str, float]:
     """Print and return the shares of the ideal throughput, what an answer costs, and the peak memory in MB."""
-    figures = [figure for topology in TURNS for figure in _alone(topology)]
+    figures = [figure for name in TEAMS for figure in _here(name)]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     figures.append(record("peak_mb", memory, "MB", 1000, what="peak memory of the process"))
-    figures += [figure for topology in TURNS for figure in _served(topology)]
+    figures += [figure for name in TEAMS for figure in _served(name)]
     figures += _short()
     for figure in figures:
         print(told(figure))
     return {figure["name"]: figure["value"] for figure in figures}
 
 
-def _alone(topology: str) -> list[dict[str, Any]]:
-    spent, asked = in_one_process(topology)
+def _here(name: str) -> list[dict[str, Any]]:
+    spent, asked = in_one_process(name)
     ideal_rate = FLIGHT * asked / IDEAL_S
     share = middle_rate(spent.answers) / ideal_rate
     cost = spent.cpu_s / FLIGHT / asked * 1e3
-    print(f"{topology}: {share:.0%} while all are in flight, {IDEAL_S / spent.wall_s:.0%} in all", flush=True)
+    print(f"{name}: {share:.0%} while all are in flight, {IDEAL_S / spent.wall_s:.0%} in all", flush=True)
 
     def profile() -> None:
-        with tempfile.TemporaryDirectory() as name, LogStore.open(Path(name) / "log.db") as store:
-            timed(set_up(topology, SHORT_S), store, range(WARM), WARM, ScriptedModel(at_once))
+        with tempfile.TemporaryDirectory() as folder, LogStore.open(Path(folder) / "log.db") as store:
+            timed(set_up(name, SHORT_S), store, range(WARM), WARM, ScriptedModel(at_once))
 
     why = (
         f"At {ideal_rate:,.0f} answers a second each may take {1e3 / ideal_rate:.2f} ms of the processor with all that "
         f"goes with it; it takes {cost:.2f} ms"
     )
     return [
-        record(f"share_{topology}", share, "", 0.95, more_is_better=True, note=why, profile=profile,
-               what=f"{topology}, {ideal_rate:,.0f} answers a second: share of the ideal while all are in flight"),
-        record(f"share_in_all_{topology}", IDEAL_S / spent.wall_s, "", more_is_better=True,
-               what=f"{topology}: share of the ideal from the first beginning to the last end"),
-        record(f"cpu_ms_{topology}", cost, "ms",
-               what=f"{topology}: the processor's time for an answer and all that goes with it"),
+        record(f"share_{name}", share, "", 0.95, more_is_better=True, note=why, profile=profile,
+               what=f"{name}, {ideal_rate:,.0f} answers a second: share of the ideal while all are in flight"),
+        record(f"share_in_all_{name}", IDEAL_S / spent.wall_s, "", more_is_better=True,
+               what=f"{name}: share of the ideal from the first beginning to the last end"),
+        record(f"cpu_ms_{name}", cost, "ms",
+               what=f"{name}: the processor's time for an answer and all that goes with it"),
     ]  # fmt: skip
 
 
-def _served(topology: str) -> list[dict[str, Any]]:
-    spent, whole_s, server_s = over_http(topology, 2)
+def _served(name: str) -> list[dict[str, Any]]:
+    spent, whole_s, server_s = over_http(name, 2)
     answers = len(spent.answers)
     share = middle_rate(spent.answers) / (answers / IDEAL_S)
-    print(f"{topology}, HTTP: {share:.0%} while all are in flight, {IDEAL_S / spent.wall_s:.0%} in all", flush=True)
+    print(f"{name}, HTTP: {share:.0%} while all are in flight, {IDEAL_S / spent.wall_s:.0%} in all", flush=True)
     return [
-        record(f"share_http_{topology}", share, "", 0.95, more_is_better=True,
-               what=f"{topology}, over HTTP, two workers: share of the ideal while all are in flight"),
-        record(f"share_http_in_all_{topology}", IDEAL_S / spent.wall_s, "", more_is_better=True,
-               what=f"{topology}, over HTTP, two workers: from the first request to the last answer"),
-        record(f"beside_http_{topology}", whole_s - spent.wall_s, "s",
-               what=f"{topology}, over HTTP, two workers: before the first request and after the last answer"),
-        record(f"cpu_ms_http_{topology}", spent.cpu_s / answers * 1e3, "ms",
-               what=f"{topology}, over HTTP: the workers' processor time for an answer, start and joining included"),
-        record(f"server_cpu_ms_{topology}", server_s / answers * 1e3, "ms",
-               what=f"{topology}, over HTTP: the server's processor time for an answer"),
+        record(f"share_http_{name}", share, "", 0.95, more_is_better=True,
+               what=f"{name}, over HTTP, two workers: share of the ideal while all are in flight"),
+        record(f"share_http_in_all_{name}", IDEAL_S / spent.wall_s, "", more_is_better=True,
+               what=f"{name}, over HTTP, two workers: from the first request to the last answer"),
+        record(f"beside_http_{name}", whole_s - spent.wall_s, "s",
+               what=f"{name}, over HTTP, two workers: before the first request and after the last answer"),
+        record(f"cpu_ms_http_{name}", spent.cpu_s / answers * 1e3, "ms",
+               what=f"{name}, over HTTP: the workers' processor time for an answer, start and joining included"),
+        record(f"server_cpu_ms_{name}", server_s / answers * 1e3, "ms",
+               what=f"{name}, over HTTP: the server's processor time for an answer"),
     ]  # fmt: skip
 
 
@@ -242,7 +259,7 @@ def _short() -> list[dict[str, Any]]:
         warm(setup, store)
         burst = timed(setup, store, range(FLIGHT), FLIGHT, Sleeping())
         steady = timed(setup, store, range(FLIGHT, 5 * FLIGHT), FLIGHT, Sleeping())
-    asked = 2 * AGENTS
+    asked = 2 * TEAMS["individual"].agents
     return [
         record("share_burst", SHORT_S / burst.wall_s, "", more_is_better=True,
                what=f"episodes of two seconds: {FLIGHT} that begin at one moment, from there to the last one's end"),

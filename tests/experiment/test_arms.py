@@ -15,7 +15,7 @@ from emcoop.analysis.compare import compare, pairwise
 from emcoop.analysis.dialogue import tell
 from emcoop.analysis.gap import gaps
 from emcoop.cli import comparing, dialogue, explaining
-from emcoop.episode.setup import Setup
+from emcoop.episode.setup import SeatConfig, Setup
 from emcoop.experiment.estimate import forecast
 from emcoop.experiment.matrix import ARMS, Matrix
 from emcoop.experiment.study import Study, log_path, play
@@ -86,7 +86,9 @@ def test_a_log_with_one_agent_alone_for_each_topology_is_told_as_before(tmp_path
     teams = [Setup(env="cube", agents=2, topology=topology) for topology in TOPOLOGIES]
     old = [apply(team, ["solo"]).model_copy(update={"control": team.cell}) for team in teams]
     floor = [
-        team.model_copy(update={"team": ({"agent": name},)}) for name in ("random", "oracle") for team in teams[:1]
+        team.model_copy(update={"team": (SeatConfig(agent=name),)})
+        for name in ("random", "oracle")
+        for team in teams[:1]
     ]
     every = [Setup.model_validate(cell.model_dump()) for cell in (*teams, *old, *floor)]
     records = played(Study(cells=tuple(every), seeds=(0, 1)), tmp_path)
