@@ -40,6 +40,10 @@ COMPILED = (
     "A batch is one compiled loop, into which the profiler cannot look. The rate per second of processor time, which "
     "other load disturbs less, stands among the further figures."
 )
+SHARED = (
+    "Two workers and the server share the processors of this machine; what an answer takes of them stands among the "
+    "further figures."
+)
 SLOW = "Most of a start is imports; `python -X importtime` says which."
 
 PROMISES = (
@@ -66,8 +70,8 @@ PROMISES = (
     Promise(LOOP, "loop_overhead", "individual_us_per_decision", "one decision, individual", "us", 300),
     Promise(LOOP, "loop_overhead", "decentralized_us_per_decision", "one decision, decentralized", "us", 300),
     *(
-        Promise(MANY, "throughput", f"share_{how}{team}", f"of the ideal, {team}, {words}", "", 0.95, True)
-        for how, words in (("", "one process"), ("http_", "over HTTP, two workers"))
+        Promise(MANY, "throughput", f"share_{how}{team}", f"of the ideal, {team}, {words}", "", 0.95, True, why=why)
+        for how, words, why in (("", "one process", ""), ("http_", "over HTTP, two workers", SHARED))
         for team in TEAMS
     ),
     Promise(MANY, "throughput", "peak_mb", "peak memory of the process", "MB", 1000),
