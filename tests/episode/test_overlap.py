@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.answering import WAIT_STEPS, WANTED, answer_to
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.in_memory import MemoryLog
@@ -23,20 +24,11 @@ from emcoop.log.store import LogStore
 from emcoop.models.base import Turn
 from emcoop.models.scripted import ScriptedModel
 
-PLAN = '{"task": "none", "actions": [{"action_type": "wait", "num_steps": 2}], "reasoning": ""}'
-RESUME = '{"decision": "resume", "reasoning": ""}'
-SAID = '{"recipients": [%s], "content": "I wait.", "reasoning": ""}'
 TOPOLOGIES = ("individual", "debate", "centralized", "decentralized")
 
 
-def answer_to(turns: Sequence[Turn]) -> str:
-    wanted = turns[-1].content.rpartition("# Wanted: ")[2]
-    if wanted.startswith("a plan"):
-        return PLAN
-    if wanted.startswith("a message"):
-        names = wanted.partition("write to: ")[2].partition(".")[0].split(", ")
-        return SAID % ", ".join(f'"{name}"' for name in names)
-    return RESUME
+def answer_of(turns: Sequence[Turn]) -> str:
+    return answer_to(turns[-1].content.rpartition(WANTED)[2])
 
 
 class Unforeseen:
@@ -54,7 +46,7 @@ class Unforeseen:
 def set_up(topology: str, latency: LatencyConfig, **channel: Any) -> Setup:
     seat = SeatConfig(agent="llm", model="m")
     return Setup(
-        env="cube", level="easy", agents=3, topology=topology, team=(seat,), env_options={"horizon": 6},
+        env="cube", level="easy", agents=3, topology=topology, team=(seat,), env_options={"horizon": 3 * WAIT_STEPS},
         topology_options=channel, latency=latency,
     )  # fmt: skip
 
@@ -69,7 +61,7 @@ def logged(setup: Setup, delays: Sequence[float], *, foreseen: bool) -> tuple[li
         most = max(most, busy)
         await asyncio.sleep(delays[asked % len(delays)])
         busy -= 1
-        return answer_to(turns)
+        return answer_of(turns)
 
     env, log = setup.make_env(), MemoryLog()
     topology = setup.make_topology(env.agents)
@@ -158,7 +150,7 @@ def test_a_debate_in_the_log_is_the_one_of_an_agent_that_answers_at_once(tmp_pat
     def digest(path: Path, seconds: float) -> str | None:
         async def answer(turns: Sequence[Turn], *_: Any) -> str:
             await asyncio.sleep(seconds)
-            return answer_to(turns)
+            return answer_of(turns)
 
         with LogStore.open(path) as store:
             models = {"m": ScriptedModel(answer, "m")}

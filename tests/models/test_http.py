@@ -296,7 +296,7 @@ def test_a_certificate_is_checked_against_those_of_the_system(tmp_path: Path) ->
     try:
         subprocess.run(command, check=True, capture_output=True)
     except FileNotFoundError:
-        pytest.skip("there is no openssl here to make a certificate")
+        pytest.skip("needs openssl, to make a certificate")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(pair + ".crt", pair)
     with FaultyServer(tls=tls) as server:

@@ -165,7 +165,8 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     if found < SCHEMA:
         db.close()
         raise LogError(
-            f"{path}: the log has schema {found}, this emcoop reads {SCHEMA}; opening it to write migrates it"
+            f"{path}: the log has schema {found}, this emcoop reads {SCHEMA}; opening it to write migrates it: the "
+            "same `emcoop run` into its folder does so, and plays nothing again that is finished"
         )
     return db
 
